@@ -1,0 +1,221 @@
+"""Gamma, the matrix that says which pairs of samples should look alike, and HSIC.
+
+Every Gamma of the thesis is ``F diag(s) F'`` with a thin F (n, r), so it is stored as that:
+an n x n array is never formed. Centring subtracts column means; the matrix H is never built.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import check_array, column_or_1d
+
+from ismlit.kernels import Kernel, gram
+
+
+@dataclass(frozen=True, eq=False)
+class Gamma:
+    """``Gamma = F diag(s) F'`` with F of shape (n, r) and signs or weights s of shape (r,)."""
+
+    F: np.ndarray
+    s: np.ndarray
+
+    def __post_init__(self):
+        F, s = check_array(self.F, dtype=(np.float64, np.float32)), np.asarray(self.s)
+        if s.shape != (F.shape[1],):
+            raise ValueError(f"s must have one entry per column of F: {s.shape} and {F.shape}")
+        object.__setattr__(self, "F", F)
+        object.__setattr__(self, "s", s.astype(F.dtype))
+
+    @property
+    def n(self):
+        """Number of samples."""
+        return len(self.F)
+
+    def tile(self, rows, columns):
+        """The block ``Gamma[rows, columns]`` for two slices."""
+        return (self.F[rows] * self.s) @ self.F[columns].T
+
+    def __matmul__(self, V):
+        """Gamma V for V of shape (n, m), in O(n r m)."""
+        return (self.F * self.s) @ (self.F.T @ V)
+
+    def astype(self, dtype):
+        """The same Gamma in another floating-point type."""
+        return Gamma(self.F.astype(dtype), self.s)
+
+    def to_dense(self):
+        """The n x n array; for theory and small n only."""
+        return self.tile(slice(None), slice(None))
+
+
+@dataclass(frozen=True, eq=False)
+class DenseGamma:
+    """A symmetric n x n array as Gamma, for theory, tests and hand-made weights."""
+
+    array: np.ndarray
+
+    def __post_init__(self):
+        array = check_array(self.array, dtype=(np.float64, np.float32))
+        if array.shape[0] != array.shape[1]:
+            raise ValueError(f"a dense Gamma must be square, got shape {array.shape}")
+        scale = np.abs(array).max()
+        skew = np.abs(array - array.T).max()
+        if skew > 8 * np.finfo(array.dtype).eps * scale:
+            raise ValueError(
+                f"Gamma must be symmetric, but Gamma - Gamma' has an entry of {skew:.3g}; only "
+                "the symmetric part acts on the objective, so pass (Gamma + Gamma.T) / 2"
+            )
+        object.__setattr__(self, "array", array)
+
+    n = property(lambda self: len(self.array))
+
+    def tile(self, rows, columns):
+        """The block ``Gamma[rows, columns]`` for two slices."""
+        return self.array[rows, columns]
+
+    def __matmul__(self, V):
+        """Gamma V."""
+        return self.array @ V
+
+    def astype(self, dtype):
+        """The same Gamma in another floating-point type."""
+        return DenseGamma(self.array.astype(dtype))
+
+    def to_dense(self):
+        """The array itself."""
+        return self.array
+
+
+def as_gamma(gamma):
+    """A Gamma object from a Gamma, a DenseGamma, or a symmetric array."""
+    return gamma if isinstance(gamma, Gamma | DenseGamma) else DenseGamma(gamma)
+
+
+# ---------------------------------------------------------------- one builder per paradigm
+
+
+def one_hot(y):
+    """Indicator matrix Y (n, k) of labels y, any 1-D array; columns in sorted label order.
+
+    Raises
+    ------
+    ValueError
+        If there is only one class: HY = 0 and every W is as good as any other.
+    """
+    classes, index = np.unique(column_or_1d(y), return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y must hold at least two classes, got only {classes.tolist()}: with one class "
+            "Gamma = 0 and there is nothing to depend on"
+        )
+    return np.eye(len(classes))[index]
+
+
+def centre(A):
+    """HA: the columns of A minus their means."""
+    A = np.asarray(A)
+    return A - A.mean(axis=0)
+
+
+def supervised(y):
+    """Gamma = H Y Y' H of labels y (n,): sums to zero along rows. Claim: eq-5.1."""
+    F = centre(one_hot(y))
+    return Gamma(F, np.ones(F.shape[1]))
+
+
+def unsupervised(U, degrees=None):
+    """Gamma of a spectral embedding U (n, c), optionally with kernel row sums `degrees` (n,)."""
+    return _spectral(U, None, 0.0, degrees)
+
+
+def semi_supervised(U, y, weight, degrees=None):
+    """Clustering U guided by labels y: ``+ weight * HYY'H`` beside the spectral part."""
+    F = _spectral(U, None, 0.0, degrees).F
+    Y = centre(one_hot(y))
+    return Gamma(np.hstack([F, Y]), np.r_[np.ones(F.shape[1]), np.full(Y.shape[1], weight)])
+
+
+def alternative(U, y, weight, degrees=None):
+    """KDAC: reward the clustering U (n, c), penalise the known labels y. Claim: eq-3.4a.
+
+    ``F = D^(-1/2) H [U, Y]`` and ``s = (1, ..., -weight, ...)``. With `degrees` the rows do
+    not sum to zero any more, since D^(-1/2) comes after the centring.
+    """
+    return _spectral(U, one_hot(y), -weight, degrees)
+
+
+def _spectral(U, Y, weight, degrees):
+    U = check_array(U)
+    F = centre(U if Y is None else np.hstack([U, Y]))
+    if degrees is not None:
+        degrees = column_or_1d(degrees)
+        if not (degrees > 0).all():
+            raise ValueError(f"degrees must be positive, the smallest is {degrees.min():.3g}")
+        F = F / np.sqrt(degrees)[:, None]
+    s = np.ones(F.shape[1])
+    s[U.shape[1] :] = weight
+    return Gamma(F, s)
+
+
+# ---------------------------------------------------------------- HSIC
+
+
+def _gram_of(data):
+    """A Gram matrix from a square array, or linear on one-hot columns for 1-D labels."""
+    data = np.asarray(data)
+    return gram_of_labels(data) if data.ndim == 1 else data
+
+
+def gram_of_labels(y):
+    """K_Y = Y Y' of labels y: 1 where two samples share their class."""
+    y = column_or_1d(y)
+    return (y[:, None] == y).astype(float)
+
+
+def hsic(K, L, *, estimator="biased"):
+    """Hilbert-Schmidt independence criterion of two Gram matrices (n, n). Claim: eq-2.9.
+
+    Parameters
+    ----------
+    K, L : arrays of shape (n, n), or 1-D labels (then K = YY')
+    estimator : {"biased", "unbiased"}
+        "biased": Tr(KHLH) / (n-1)^2, as in the thesis; its mean under independence is of
+        order 1/n, not 0. "unbiased": the U-statistic of Song et al. (2012), n >= 4, which
+        may be negative.
+    """
+    K, L = _gram_of(K), _gram_of(L)
+    n = len(K)
+    if K.shape != (n, n) or L.shape != (n, n):
+        raise ValueError(f"K and L must be square and of one size, got {K.shape} and {L.shape}")
+    if estimator == "biased":
+        return float(np.sum(_double_centre(K) * L) / (n - 1) ** 2)
+    if estimator != "unbiased":
+        raise ValueError(f"estimator must be 'biased' or 'unbiased', got {estimator!r}")
+    if n < 4:
+        raise ValueError(f"the unbiased estimator needs at least 4 samples, got {n}")
+    K, L = K - np.diag(np.diag(K)), L - np.diag(np.diag(L))
+    k, m = K.sum(1), L.sum(1)
+    value = np.sum(K * L) + k.sum() * m.sum() / ((n - 1) * (n - 2)) - 2 / (n - 2) * (k @ m)
+    return float(value / (n * (n - 3)))
+
+
+def normalized_hsic(K, L):
+    """HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L)), in [0, 1] for PSD K and L. Claim: eq-6.14."""
+    K, L = _gram_of(K), _gram_of(L)
+    denominator = np.sqrt(hsic(K, K) * hsic(L, L))
+    if denominator <= 0:
+        raise ValueError("normalised HSIC is undefined: one of the Gram matrices is constant")
+    return hsic(K, L) / denominator
+
+
+def _double_centre(K):
+    """HKH without H."""
+    means = K.mean(axis=0)
+    return K - means - K.mean(axis=1)[:, None] + means.mean()
+
+
+def hsic_of_data(X, y, kernel: Kernel):
+    """Biased HSIC between the rows of X (n, d) under `kernel` and the labels y (n,)."""
+    return hsic(gram(kernel, np.asarray(X)), np.asarray(y))

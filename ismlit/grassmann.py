@@ -1,0 +1,104 @@
+"""Geometry of the problem: subspaces, angles between them, and the exact second-order form.
+
+J depends on W only through P = WW', a point of the Grassmann manifold Gr(q, d). There
+``-Hess/2 = Kd - M`` with Kd = diag(lambda_j - lambda_bar_i) (chosen minus other eigenvalues
+of Phi) and M = 1/2 sum Gamma f'' v v', v = vec(W_bar' A W). A local maximum needs it PSD.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.linalg import eigh, qr, subspace_angles
+from scipy.sparse.linalg import LinearOperator, lobpcg
+
+DENSE_LIMIT = 256  # tangent dimension up to which the Hessian is formed in one pass
+
+
+def principal_angles(W1, W2):
+    """Principal angles in radians, falling, between the spans of W1 and W2 (d, q)."""
+    return subspace_angles(np.asarray(W1), np.asarray(W2))
+
+
+def projector_distance(W1, W2):
+    """||W1 W1' - W2 W2'||_F = sqrt(2) ||sin(principal angles)|| for orthonormal W1, W2."""
+    outside = W2 - W1 @ (W1.T @ W2)
+    return float(np.sqrt(2) * np.linalg.norm(outside))
+
+
+def geodesic(W, Z, t):
+    """The point at arc length t * |Z| from W (d, q) along the tangent Z (W'Z = 0)."""
+    U, s, Vt = np.linalg.svd(Z, full_matrices=False)
+    moved = (W @ Vt.T) * np.cos(t * s) + U * np.sin(t * s)
+    return np.linalg.qr(moved @ Vt)[0].astype(W.dtype)
+
+
+class SecondOrder:
+    """``Kd - M`` at W (d, q) with Phi = Phi(W), in coordinates B = W_bar' Z of shape (d-q, q).
+
+    Claims: thm-5.1 (through its exact form), eq-C.66.
+    """
+
+    def __init__(self, problem, W, phi):
+        q = W.shape[1]
+        self.problem, self.dtype = problem, W.dtype
+        values, rotation = eigh(W.T @ phi @ W)
+        self.W, self.chosen = W @ rotation, values
+        complement = qr(self.W)[0][:, q:]
+        self.others, rotation = eigh(complement.T @ phi @ complement)
+        self.W_bar = complement @ rotation
+        self.shape = (phi.shape[0] - q, q)
+        self.size = self.shape[0] * q
+        self.kd = (self.chosen[None, :] - self.others[:, None]).ravel()
+
+    @property
+    def eigengap(self):
+        """Smallest chosen minus largest other eigenvalue of Phi."""
+        return float(self.kd.min()) if self.size else np.inf
+
+    def m_times(self, B):
+        """M applied to columns of coordinates B (size, m), in one pass over the pairs."""
+        Z = np.einsum("di,miq->mdq", self.W_bar, B.T.reshape(-1, *self.shape))
+        image = self.problem.phi_derivative(self.W, Z)
+        return np.einsum("di,mdq->miq", self.W_bar, image).reshape(-1, self.size).T
+
+    def m_dense(self):
+        """M as a symmetric array (size, size)."""
+        M = self.m_times(np.eye(self.size, dtype=self.dtype))
+        return (M + M.T) / 2
+
+    def lowest(self, tol=1e-4, max_iter=30):
+        """Smallest eigenvalue of Kd - M, and its tangent direction Z (d, q) of norm 1."""
+        if self.size == 0:
+            return np.inf, np.zeros_like(self.W)
+        if self.size <= DENSE_LIMIT:
+            values, vectors = eigh(np.diag(self.kd) - self.m_dense(), subset_by_index=(0, 0))
+            value, vector = values[0], vectors[:, 0]
+        else:
+            value, vector = self._lowest_lobpcg(tol, max_iter)
+        return float(value), self.W_bar @ vector.reshape(self.shape)
+
+    def _lowest_lobpcg(self, tol, max_iter):
+        """LOBPCG, preconditioned by the diagonal Kd, started where Kd is smallest."""
+        scale = np.abs(self.kd).max()
+        diagonal = np.maximum(np.abs(self.kd), 1e-3 * scale)
+        shape, dtype = (self.size, self.size), self.dtype
+
+        def product(B):
+            B = B.reshape(self.size, -1).astype(dtype)
+            return self.kd[:, None] * B - self.m_times(B)
+
+        def precondition(B):
+            return B.reshape(self.size, -1) / diagonal[:, None]
+
+        start = np.random.default_rng(0).standard_normal((self.size, 4)) / diagonal[:, None]
+        start[np.argsort(self.kd)[:4], range(4)] += np.abs(start).max()
+        operator = LinearOperator(shape, matvec=product, matmat=product, dtype=dtype)
+        inverse = LinearOperator(shape, matvec=precondition, matmat=precondition, dtype=dtype)
+        with warnings.catch_warnings():  # its accuracy is reported by the caller, not assumed
+            warnings.simplefilter("ignore", UserWarning)
+            values, vectors = lobpcg(
+                operator, start, M=inverse, tol=tol * scale, maxiter=max_iter, largest=False
+            )
+        return values[0], vectors[:, 0]

@@ -1,0 +1,400 @@
+"""The iterative spectral method: a fixed-point solver for Phi(W) W = W Lambda.
+
+ISM is the self-consistent-field iteration of a nonlinear eigenproblem. As published it can
+cycle; here a level shift and a test of each step make it monotone (book: "When ISM does not
+converge"), Pulay's extrapolation (DIIS) removes the slow tail, and an escape step leaves
+stationary points that are not local maxima.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from ismlit.grassmann import SecondOrder, geodesic, projector_distance
+from ismlit.phi import Problem
+
+METHODS = ("safeguarded", "published")
+INITS = ("taylor", "pca", "random")
+
+
+@dataclass(frozen=True, eq=False)
+class ISMResult:
+    """What `ism` found, and how.
+
+    Attributes
+    ----------
+    W : array of shape (d, q)
+        Orthonormal columns, eigenvectors of Phi(W) by falling eigenvalue; the largest entry
+        of each column is positive.
+    eigenvalues : array of shape (q,)
+        Of Phi(W), same order.
+    objective : float
+        J(W) = Tr(Gamma K_XW).
+    residual : float
+        First-order residual ||Phi W - W (W' Phi W)|| / ||Phi W||, 0 at a stationary point.
+    converged : bool
+        Whether the stopping rule of the method was met. `message` says which.
+    n_iter, n_phi : int
+        Steps taken; passes over the pairs of samples (an objective, a Phi, or one block of
+        Hessian products each count one).
+    history : dict of equal-length arrays
+        Per accepted point: ``objective``, ``residual``, ``shift``, ``eigengap``,
+        ``movement`` (||P_new - P||), ``eigenvalue_change`` (the published stopping test).
+    problem : Problem
+        What was solved; `ismlit.optimality.certify` reads it.
+    """
+
+    W: np.ndarray = field(repr=False)
+    eigenvalues: np.ndarray
+    objective: float
+    residual: float
+    converged: bool
+    n_iter: int
+    n_phi: int
+    message: str
+    history: dict = field(repr=False)
+    problem: Problem | None = field(repr=False)
+
+
+def ism(
+    X,
+    gamma,
+    kernel,
+    q,
+    *,
+    init="taylor",
+    method="safeguarded",
+    tol=1e-6,
+    max_iter=200,
+    escape=True,
+    n_jobs=None,
+    random_state=None,
+):
+    """Maximise Tr(Gamma K_XW) over orthonormal W of shape (d, q).
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Samples in rows; float32 stays float32. Polynomial kernels expect centred columns.
+    gamma : Gamma, DenseGamma, or symmetric array of shape (n, n)
+    kernel : Kernel
+    q : int
+        Dimension of the subspace, 1 <= q <= d.
+    init : {"taylor", "pca", "random"} or orthonormal array of shape (d, q)
+        "taylor": the top eigenvectors of Phi_0 (thm-5.3), ties completed by variance.
+    method : {"safeguarded", "published"}
+        "published" is the thesis's Algorithm 4 with its loop condition put right: no test of
+        the objective, and it stops when the eigenvalues change by less than `tol` (the
+        thesis uses 0.01).
+    tol : float
+        "safeguarded": largest first-order residual at which to stop.
+    max_iter : int
+        Most steps taken.
+    escape : bool
+        At a stationary point test the second-order condition and leave a saddle or minimum.
+        Ignored by "published".
+    n_jobs : int, optional
+        Workers of joblib, threads by default.
+    random_state : int, RandomState, optional
+        For init="random".
+
+    Returns
+    -------
+    ISMResult
+
+    Raises
+    ------
+    ValueError
+        Non-finite X, q outside 1..d, wrong shapes, a W that is not orthonormal, or a kernel
+        that is constant on the data (a bandwidth so small that it underflows).
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the stopping rule was not met within `max_iter` steps.
+
+    Notes
+    -----
+    Claims: alg-4, eq-5.1, safeguard-shift. See `ismlit.optimality.certify` for a certificate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Gaussian, ism
+    >>> from ismlit.gamma import supervised
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 4))
+    >>> result = ism(X, supervised(X[:, 0] > 0), Gaussian(1.0), 1)
+    >>> result.converged, int(np.argmax(abs(result.W)))
+    (True, 0)
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {METHODS}, got {method!r}")
+    problem = Problem(X, gamma, kernel, n_jobs=n_jobs)
+    if not (isinstance(q, int | np.integer) and 1 <= q <= problem.d):
+        raise ValueError(
+            f"q must be an integer with 1 <= q <= d: q = {q!r}, d = {problem.d} features"
+        )
+    W = starting_point(problem, q, init, random_state)
+    run = _Run(problem, W, tol, max_iter)
+    converged, message = run.published() if method == "published" else run.safeguarded(escape)
+    if not converged:
+        warnings.warn(
+            f"ism ({method}) did not converge in {max_iter} steps: residual "
+            f"{run.residual:.1e}, last movement {run.log[-1]['movement']:.1e}. "
+            + "Try method='safeguarded', a larger max_iter or tol, or another init.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return run.result(converged, message)
+
+
+# ---------------------------------------------------------------- starting points
+
+
+def starting_point(problem, q, init, random_state=None):
+    """An orthonormal W_0 of shape (d, q) in the dtype of X."""
+    d, dtype = problem.d, problem.X.dtype
+    if not isinstance(init, str):
+        W = np.array(init, dtype)
+        if W.shape != (d, q):
+            raise ValueError(f"init must have shape ({d}, {q}), got {W.shape}")
+        error = np.abs(W.T @ W - np.eye(q)).max()
+        if not error < 1e-4:
+            raise ValueError(f"init must have orthonormal columns; W'W - I is up to {error:.2g}")
+        return np.linalg.qr(W)[0]
+    if init == "taylor":
+        return _taylor(problem, q)
+    if init == "pca":
+        return top_eigenvectors(np.cov(problem.X.T).reshape(d, d), q)[1].astype(dtype)
+    if init == "random":
+        normal = check_random_state(random_state).standard_normal((d, q))
+        return np.linalg.qr(normal)[0].astype(dtype)
+    raise ValueError(f"init must be an orthonormal array or one of {INITS}, got {init!r}")
+
+
+def _taylor(problem, q):
+    """Top q eigenvectors of Phi_0; where it has no more positive ones, directions of variance.
+
+    With Gamma from k classes Phi_0 has rank at most k - 1, so q = k leaves a choice: it is
+    made by variance rather than by the rounding of an eigensolver.
+    """
+    phi_0 = problem.phi_0()
+    values, vectors = eigh(phi_0)
+    scale = np.abs(values).max()
+    if scale == 0:
+        warnings.warn(
+            "Phi_0 is zero (f'(0) = 0, or the class means coincide): starting from PCA instead",
+            stacklevel=4,
+        )
+    rounding = np.sqrt(np.finfo(phi_0.dtype).eps) * scale
+    keep = values > rounding
+    W = vectors[:, keep][:, ::-1][:, :q]
+    missing = q - W.shape[1]
+    if missing:
+        tied = vectors if scale == 0 else vectors[:, np.abs(values) <= rounding]
+        if tied.shape[1] < missing:  # no null space left: continue down the spectrum
+            return vectors[:, ::-1][:, :q].copy()
+        spread = problem._data["difference"] @ tied
+        W = np.hstack([W, tied @ top_eigenvectors(spread.T @ spread, missing)[1]])
+    return W.astype(problem.X.dtype)
+
+
+def top_eigenvectors(matrix, q):
+    """The q largest algebraic eigenvalues of a symmetric matrix, falling, and their vectors."""
+    d = len(matrix)
+    values, vectors = eigh(matrix, subset_by_index=(max(d - q - 1, 0), d - 1))
+    return values[::-1], vectors[:, ::-1][:, :q]
+
+
+def nearest_eigenvectors(matrix, W):
+    """The q eigenvectors of a symmetric matrix that overlap most with the span of W (d, q)."""
+    vectors = eigh(matrix)[1]
+    overlap = np.linalg.norm(vectors.T @ W, axis=1)
+    return vectors[:, np.argsort(overlap)[-W.shape[1] :]]
+
+
+# ---------------------------------------------------------------- one run
+
+
+class _Run:
+    """The state of one solve: the current W with its J and Phi, and the log of accepted points."""
+
+    def __init__(self, problem, W, tol, max_iter):
+        eps = float(np.finfo(problem.X.dtype).eps)
+        self.problem, self.max_iter = problem, max_iter
+        self.tol = max(tol, 50 * eps)  # float32 cannot do better
+        self.J, self.phi = problem.objective_and_phi(W)
+        if not np.any(self.phi):
+            raise ValueError(
+                "Phi is exactly zero at the start: either Gamma = 0, or the kernel is constant on "
+                "this data (a bandwidth far below the distances underflows; try median_distance)"
+            )
+        self.noise = 50 * eps * np.linalg.norm(self.phi)  # how far rounding alone moves J
+        self.W, self.log, self.n_iter = W, [], 0
+        self.record(shift=0.0, movement=np.inf, change=np.inf)
+
+    def gradient(self):
+        """Phi W - W (W' Phi W): zero at a stationary point."""
+        return _outside(self.phi @ self.W, self.W)
+
+    @property
+    def residual(self):
+        return _residual(self.phi, self.W)
+
+    def record(self, shift, movement, change):
+        self.log.append(
+            dict(
+                objective=self.J,
+                residual=self.residual,
+                shift=shift,
+                eigengap=_eigengap(self.phi, self.W),
+                movement=movement,
+                eigenvalue_change=change,
+            )
+        )
+
+    def move(self, W, J, phi, shift):
+        """Accept a new point."""
+        old = np.linalg.eigvalsh(self.W.T @ self.phi @ self.W)
+        new = np.linalg.eigvalsh(W.T @ phi @ W)
+        movement = projector_distance(self.W, W)
+        self.W, self.J, self.phi, self.n_iter = W, J, phi, self.n_iter + 1
+        self.record(shift, movement, float(np.linalg.norm(new - old) / np.linalg.norm(new)))
+
+    # -------------------------------------------------- the two methods
+
+    def published(self):
+        """Algorithm 4, its loop condition put right: until Lambda changes by less than tol."""
+        q, previous = self.W.shape[1], None
+        while self.n_iter < self.max_iter:
+            values, W = top_eigenvectors(self.phi, q)
+            self.move(W, *self.problem.objective_and_phi(W), shift=0.0)
+            if previous is not None:
+                change = np.linalg.norm(values[:q] - previous) / np.linalg.norm(values[:q])
+                self.log[-1]["eigenvalue_change"] = float(change)
+                if change < self.tol:
+                    return True, "the eigenvalues of Phi changed by less than tol"
+            previous = values[:q]
+        return False, "max_iter reached"
+
+    def safeguarded(self, escape):
+        """Level-shifted steps with extrapolation; J never falls."""
+        shift, memory = 0.0, deque(maxlen=8)
+        while True:
+            if self.residual <= self.tol:
+                if not (escape and self.leave_saddle()):
+                    return True, "the first-order residual is below tol"
+                shift, memory = 0.0, deque(maxlen=8)
+            if self.n_iter >= self.max_iter:
+                return False, "max_iter reached"
+            memory.append((self.phi, self.gradient() @ self.W.T))
+            if not self.extrapolated_step(memory):
+                shift, moved = self.shifted_step(shift)
+                if not moved:
+                    return False, "no step raises the objective above rounding error"
+
+    def shifted_step(self, shift):
+        """One step with Phi + shift P, the shift raised until the step passes the test.
+
+        The test J(W+) - J(W) >= <Phi, P+ - P> / 4 is met by every shift of at least the
+        Lipschitz constant of the gradient, so the loop ends. Returns the next shift to try,
+        and whether the point moved.
+        """
+        P = self.W @ self.W.T
+        floor = 0.05 * np.linalg.norm(self.phi, 2)
+        while True:
+            W = top_eigenvectors(self.phi + shift * P, self.W.shape[1])[1]
+            promised = float(np.sum(W * (self.phi @ W)) - np.sum(self.W * (self.phi @ self.W)))
+            if promised <= self.noise:
+                return shift, False
+            J, phi = self.problem.objective_and_phi(W)
+            if J - self.J >= promised / 4:
+                self.move(W, J, phi, shift)
+                return (shift / 2 if shift > floor / 8 else 0.0), True
+            shift = max(4 * shift, floor)
+
+    def extrapolated_step(self, memory):
+        """Pulay's DIIS: the combination of past Phis whose commutators [Phi, P] cancel best.
+
+        Taken only if J does not fall and the residual drops; otherwise a pass is lost and
+        the memory is cleared.
+        """
+        if len(memory) < 3 or self.residual > 0.1:
+            return False
+        errors = np.array([(e - e.T).ravel() for _, e in memory], dtype=float)
+        m = len(errors)
+        system = np.ones((m + 1, m + 1))
+        system[:m, :m] = errors @ errors.T / (errors[-1] @ errors[-1])
+        system[m, m] = 0
+        weights = np.linalg.lstsq(system, np.r_[np.zeros(m), 1.0], rcond=None)[0][:m]
+        mixture = sum(w * phi for w, (phi, _) in zip(weights, memory, strict=True))
+        W = nearest_eigenvectors(mixture.astype(self.phi.dtype), self.W)
+        J, phi = self.problem.objective_and_phi(W)
+        if J < self.J or _residual(phi, W) > 0.7 * self.residual:
+            memory.clear()
+            return False
+        self.move(W, J, phi, 0.0)
+        return True
+
+    def leave_saddle(self):
+        """Step along a direction of positive curvature of J, if there is one."""
+        lowest, Z = SecondOrder(self.problem, self.W, self.phi).lowest()
+        if lowest > -1e-6 * np.linalg.norm(self.phi, 2):
+            return False
+        for t in 0.8 * 0.5 ** np.arange(12):
+            for direction in (Z, -Z):
+                W = geodesic(self.W, direction, t)
+                J, phi = self.problem.objective_and_phi(W)
+                if J > self.J + self.noise:
+                    self.move(W, J, phi, 0.0)
+                    return True
+        return False
+
+    def result(self, converged, message):
+        """Columns as eigenvectors of Phi by falling eigenvalue, signs fixed."""
+        values, rotation = eigh(self.W.T @ self.phi @ self.W)
+        W = (self.W @ rotation)[:, ::-1]
+        largest = W[np.abs(W).argmax(axis=0), range(W.shape[1])]
+        return ISMResult(
+            W=W * np.sign(largest),
+            eigenvalues=values[::-1],
+            objective=self.J,
+            residual=self.residual,
+            converged=converged,
+            n_iter=self.n_iter,
+            n_phi=self.problem.count.passes,
+            message=message,
+            history={key: np.array([entry[key] for entry in self.log]) for key in self.log[0]},
+            problem=self.problem,
+        )
+
+
+def _outside(V, W):
+    """The part of V outside the span of W."""
+    return V - W @ (W.T @ V)
+
+
+def _residual(phi, W):
+    phi_w = phi @ W
+    norm = np.linalg.norm(phi_w)
+    return float(np.linalg.norm(_outside(phi_w, W)) / norm) if norm else 0.0
+
+
+def _eigengap(phi, W):
+    """Smallest Ritz value on span(W) minus the largest on its complement."""
+    q = W.shape[1]
+    if q == len(phi):
+        return np.inf
+    rest = phi - W @ (W.T @ phi)
+    rest = rest - (rest @ W) @ W.T
+    bottom = np.linalg.norm(phi)  # moves span(W) below everything else
+    outside = eigh(rest - 2 * bottom * (W @ W.T), eigvals_only=True, subset_by_index=[len(phi) - 1] * 2)
+    return float(np.linalg.eigvalsh(W.T @ phi @ W)[0] - outside[0])
