@@ -1,0 +1,138 @@
+"""Certificates: is this W a stationary point, a local maximum, and which printed bounds hold?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ismlit.grassmann import SecondOrder, principal_angles, projector_distance
+from ismlit.ism import ISMResult
+from ismlit.kernels import Gaussian
+from ismlit.phi import Problem
+
+__all__ = ["Bound", "Certificate", "certify", "gaussian_bound", "principal_angles"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A printed sufficient condition ``left >= right`` for the second-order condition."""
+
+    left: float
+    right: float
+
+    @property
+    def holds(self):
+        """Whether left >= right."""
+        return self.left >= self.right
+
+    def __repr__(self):
+        return f"{self.left:.4g} {'>=' if self.holds else '<'} {self.right:.4g}"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The conditions of a local maximum of Tr(Gamma K_XW) at one W, with their numbers.
+
+    Attributes
+    ----------
+    residual : float
+        ||Phi W - W (W' Phi W)|| / ||Phi W||: the first-order condition (lem-C.1).
+    curvature : float
+        Smallest eigenvalue of Kd - M, minus half the Riemannian Hessian of J: the exact
+        second-order condition is curvature >= 0 (thm-5.1, in its exact form).
+    eigengap : float
+        Smallest eigenvalue of Phi on span(W) minus the largest off it. Negative when W is
+        not the dominant eigenspace: such a W can be a maximum, but no fixed point of ISM.
+    is_stationary, is_second_order : bool
+        The two conditions, within the tolerance asked for.
+    bound_c73 : Bound or None
+        eq-C.73 with its constant made uniform: eigengap >= lambda_max(M).
+    bound_310 : Bound or None
+        eq-3.10, for the Gaussian kernel.
+    """
+
+    residual: float
+    curvature: float
+    eigengap: float
+    is_stationary: bool
+    is_second_order: bool
+    bound_c73: Bound | None
+    bound_310: Bound | None
+
+    def __str__(self):
+        verdict = "yes" if self.is_stationary and self.is_second_order else "no"
+        return (
+            f"local maximum to second order: {verdict}\n"
+            f"  residual  {self.residual:.1e}\n"
+            f"  curvature {self.curvature:.4g}  (smallest eigenvalue of Kd - M)\n"
+            f"  eigengap  {self.eigengap:.4g}\n"
+            f"  (C.73)    {self.bound_c73}\n"
+            f"  (3.10)    {self.bound_310}"
+        )
+
+
+def certify(result: ISMResult | Problem, W=None, *, tol=1e-5, bounds=True):
+    """First- and second-order certificate of a result, or of any orthonormal W of a problem.
+
+    Parameters
+    ----------
+    result : ISMResult or Problem
+    W : array of shape (d, q), optional
+        The point to certify; required with a Problem.
+    tol : float
+        Largest residual, and most negative curvature relative to ||Phi||, that pass.
+    bounds : bool
+        Also evaluate the printed sufficient conditions (one more pass, and the largest
+        eigenvalue of M where the tangent space has at most 256 dimensions).
+    """
+    problem = result if isinstance(result, Problem) else result.problem
+    if problem is None:
+        raise ValueError("this result carries no data (it was stored without); pass a Problem")
+    W = np.asarray(result.W if W is None else W, problem.X.dtype)
+    phi = problem.phi(W)
+    phi_w = phi @ W
+    residual = float(np.linalg.norm(phi_w - W @ (W.T @ phi_w)) / np.linalg.norm(phi_w))
+    second = SecondOrder(problem, W, phi)
+    curvature = second.lowest()[0]
+    small = 0 < second.size <= 256
+    gaussian = isinstance(problem.kernel, Gaussian)
+    return Certificate(
+        residual=residual,
+        curvature=curvature,
+        eigengap=second.eigengap,
+        is_stationary=residual <= tol,
+        is_second_order=curvature >= -tol * np.linalg.norm(phi, 2),
+        bound_c73=_c73(second) if bounds and small else None,
+        bound_310=gaussian_bound(problem, W, second.eigengap) if bounds and gaussian else None,
+    )
+
+
+def _c73(second):
+    return Bound(second.eigengap, float(np.linalg.eigvalsh(second.m_dense())[-1]))
+
+
+def gaussian_bound(problem, W, eigengap):
+    """Inequality (3.10): sigma^2 gap >= sum |Gamma| exp(.) ||x_i - x_j||^4 / sigma^2.
+
+    The gap of (3.10) is taken in chapter 3's scale of Phi, twice the one used here.
+    """
+    sigma = problem.kernel.sigma
+    X = problem.X - problem.X.mean(axis=0)
+    projected = X @ W
+    total = 0.0
+    for a in range(0, len(X), 512):
+        rows = slice(a, a + 512)
+        gamma = np.abs(problem.gamma.tile(rows, slice(None)))
+        near = _squares(projected[rows], projected)
+        total += np.sum(gamma * np.exp(-near / (2 * sigma**2)) * _squares(X[rows], X) ** 2)
+    return Bound(sigma**2 * 2 * eigengap, float(total / sigma**2))
+
+
+def _squares(left, right):
+    return np.maximum((left**2).sum(1)[:, None] + (right**2).sum(1) - 2 * left @ right.T, 0)
+
+
+def same_subspace(W1, W2, tol=1e-6):
+    """Whether two orthonormal bases span one subspace: ||P1 - P2||_F <= tol."""
+    return projector_distance(W1, W2) <= tol
