@@ -1,0 +1,167 @@
+"""The thesis's data: generators, what scikit-learn ships, and files checked by their sha256.
+
+Real sets come from commit-pinned public files through pooch. The cache folder is
+``$ISMLIT_DATA`` when set, else pooch's own; nothing is downloaded that is already there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from sklearn import datasets as shipped
+from sklearn.utils import Bunch, check_random_state
+
+FILES = {
+    "cancer": ("cancer/cancer_683x9.csv", "cancer/cancer_683x9_labels.csv"),
+}
+"""Real sets by name: the files each needs, keys of ``registry.json``."""
+
+CANCER_FEATURES = (
+    "clump thickness",
+    "cell size uniformity",
+    "cell shape uniformity",
+    "marginal adhesion",
+    "epithelial cell size",
+    "bare nuclei",
+    "bland chromatin",
+    "normal nucleoli",
+    "mitoses",
+)
+
+
+@cache
+def _registry():
+    return json.loads((Path(__file__).parent / "registry.json").read_text())
+
+
+def _folder():
+    import pooch
+
+    return Path(os.environ.get("ISMLIT_DATA") or pooch.os_cache("ismlit"))
+
+
+def fetch(name):
+    """Paths of the files of real set `name`, from the cache or the network, hashes checked.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+    OSError
+        If a file is neither in the cache nor to be had from its address.
+    """
+    if name not in FILES:
+        raise ValueError(f"no real data set {name!r}; known are {sorted(FILES)}")
+    return [_fetch_file(file) for file in FILES[name]]
+
+
+def _fetch_file(file):
+    import pooch
+
+    entry, folder = _registry()[file], _folder()
+    path = folder / file
+    if path.exists() and pooch.file_hash(str(path)) == entry["sha256"]:
+        return path  # also from a read-only folder
+    try:
+        found = pooch.retrieve(
+            entry["url"], entry["sha256"], fname=path.name, path=path.parent, progressbar=False
+        )
+    except Exception as error:
+        raise OSError(
+            f"data file {file!r} is not in {folder} and could not be fetched from "
+            f"{entry['url']} ({type(error).__name__}); set the variable ISMLIT_DATA to a folder "
+            "that holds it, or connect to the network"
+        ) from error
+    return Path(found)
+
+
+def is_available(name):
+    """Whether `name` can be loaded; tries the network once per process. Never raises."""
+    return name not in FILES or _fetchable(name)
+
+
+@cache
+def _fetchable(name):
+    try:
+        fetch(name)
+    except OSError:
+        return False
+    return True
+
+
+# ---------------------------------------------------------------- real sets
+
+
+def load_wine():
+    """Wine: 178 x 13, three cultivars (59, 71, 48), raw units. Ships with scikit-learn."""
+    return shipped.load_wine()
+
+
+def load_cancer():
+    """Breast Cancer Wisconsin (Original): 683 x 9 integers 1..10; 444 benign, 239 malignant.
+
+    The set behind the thesis's "Cancer"; its text links the 30-feature Diagnostic set
+    (`load_breast_cancer`), which is another one. target: 0 benign, 1 malignant.
+    """
+    X, y = (np.loadtxt(path, delimiter=",") for path in fetch("cancer"))
+    return Bunch(
+        data=X,
+        target=(y == y.max()).astype(int),
+        feature_names=list(CANCER_FEATURES),
+        target_names=np.array(["benign", "malignant"]),
+    )
+
+
+def load_breast_cancer():
+    """Breast Cancer Wisconsin (Diagnostic): 569 x 30, two classes. Ships with scikit-learn."""
+    return shipped.load_breast_cancer()
+
+
+def load_digits():
+    """Optical digits: 1797 x 64, ten classes. Ships with scikit-learn."""
+    return shipped.load_digits()
+
+
+# ---------------------------------------------------------------- generators
+
+
+def make_relation(kind, n=200, *, noise=0.05, random_state=None):
+    """Two scalar variables x, y (n,) with a known relation, each in about [-1, 1].
+
+    Parameters
+    ----------
+    kind : {"line", "parabola", "circle", "independent"}
+        "line" is correlated; "parabola" and "circle" are uncorrelated but dependent.
+    """
+    rng = check_random_state(random_state)
+    t = rng.uniform(-1, 1, n)
+    relations = {
+        "line": (t, t),
+        "parabola": (t, 2 * t**2 - 1),
+        "circle": (np.cos(np.pi * t), np.sin(np.pi * t)),
+        "independent": (t, rng.uniform(-1, 1, n)),
+    }
+    if kind not in relations:
+        raise ValueError(f"kind must be one of {sorted(relations)}, got {kind!r}")
+    x, y = relations[kind]
+    return x + noise * rng.standard_normal(n), y + noise * rng.standard_normal(n)
+
+
+def make_rings(n=200, d=6, *, noise=0.1, random_state=None):
+    """Two concentric rings in two of d dimensions (rotated), noise in the others.
+
+    Returns X (n, d), labels y (n,), and the plane W (d, 2) that holds the rings: no linear
+    method sees the classes, and only that plane shows them.
+    """
+    rng = check_random_state(random_state)
+    y = np.arange(n) % 2
+    angle = rng.uniform(0, 2 * np.pi, n)
+    plane = (1 + 1.5 * y)[:, None] * np.c_[np.cos(angle), np.sin(angle)]
+    plane = plane + noise * rng.standard_normal((n, 2))
+    X = np.c_[plane, rng.standard_normal((n, d - 2)) * plane.std()]
+    rotation = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    return X @ rotation.T, y, rotation[:, :2]
