@@ -1,0 +1,81 @@
+# Each target does its own set-up; on a fresh machine `make book` or `make test` is all there is to type.
+#   PYTHON=python3.12   which Python to use (3.11 gets the locked versions, others the newest allowed)
+#   VENV=.venv          where its packages go
+#   JOBS=2              how many notebooks or test files run at once
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+
+LOCK := .locks/py311.txt
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+PYTEST := $(PY) -m pytest
+NBVAL := -p tests.conftest --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg \
+	--nbval-cell-timeout=120
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help book test notebooks experiments bench faults lint format lock clean
+
+# Several kernels share the cores, so each computes with one BLAS thread.
+book test notebooks: export OMP_NUM_THREADS ?= 1
+
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+book: $(STAMP) ## execute every notebook, build the book, say where to open it
+	$(PY) tests/build_book.py --execute --jobs $(JOBS)
+
+test: $(STAMP) ## lint, tests, notebooks against their stored outputs, book, browser
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PYTEST) -n $(JOBS) --dist loadscope -m "not browser"
+	$(PYTEST) -n $(JOBS) --dist loadscope $(NBVAL) book
+	$(PY) tests/build_book.py
+	$(PYTEST) -m browser tests/test_browser.py
+
+notebooks: $(STAMP) ## execute every notebook in place and store its outputs
+	$(PY) tests/execute_notebooks.py --jobs $(JOBS) $(NB)
+
+experiments: $(STAMP) ## recompute the tables of the thesis (ARGS="table-5.4 --quick")
+	$(PY) -m ismlit.experiments $(ARGS)
+
+bench: $(STAMP) ## time the library and compare (ARGS)
+	$(PY) tests/bench.py $(ARGS)
+
+faults: $(STAMP) ## break the library on purpose and see that the tests notice (ARGS)
+	$(PY) tests/faults.py $(ARGS)
+
+lint: $(STAMP) ## only the linter and the formatter's check
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+format: $(STAMP) ## let the formatter and the linter mend what they can
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+lock: ## resolve the versions for Python 3.11 anew (needs uv)
+	uv pip compile pyproject.toml --extra book --extra test --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-annotate --upgrade --quiet --output-file $(LOCK)
+
+clean: ## remove what was built; the environment and MathJax stay
+	rm -rf _build dist .pytest_cache .ruff_cache .hypothesis
+	find book ismlit tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml $(LOCK)
+	@command -v $(PYTHON) >/dev/null || \
+		{ echo "error: no $(PYTHON) here; ismlit needs Python 3.11 or newer (make PYTHON=...)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: ismlit needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) -V 2>&1); try make PYTHON=python3.11" >&2; exit 1; }
+	@echo "setting up $(VENV) (a minute or two)"
+	$(PYTHON) -m venv $(VENV)
+	@if $(PY) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then set -ex; \
+		$(PIP) --require-hashes -r $(LOCK); \
+		$(PIP) --no-deps --no-build-isolation -e .; \
+	else set -ex; \
+		$(PIP) 'hatchling>=1.27'; \
+		$(PIP) --no-build-isolation -e '.[book,test]'; \
+	fi
+	@touch $@

@@ -1,0 +1,243 @@
+"""Every page of the built book, as files and as Chromium shows it on a phone.
+
+``make test`` builds the book first. Without ``_build/html`` or without Chromium the tests skip.
+When the book carries its own MathJax, whatever a page wants from outside is refused.
+"""
+
+import functools
+import http.server
+import os
+import re
+import shutil
+import threading
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).resolve().parents[1]
+SITE = ROOT / "_build" / "html"
+OWN_MATHJAX = (SITE / "_static" / "mathjax" / "tex-chtml-full.js").exists()
+PHONE = {"width": 390, "height": 844}
+KNOWN_UPSTREAM = ("THEBE_JS_URL",)  # the theme declares it twice on every page; harmless
+RAW_MARKUP = re.compile(
+    r"\{(?:eq|ref|numref|doc|func|class|term|cite(?::\w+)?|prf:\w+)\}`|:::|\$\$|\\begin\{|\]\(#"
+)
+
+
+def pages():
+    """Pages of the book; not the redirect at the top, which has no content of its own."""
+    found = [path.relative_to(SITE) for path in sorted(SITE.rglob("*.html"))]
+    return [
+        path.as_posix()
+        for path in found
+        if path.parts[0] != "_static" and 'http-equiv="Refresh"' not in read(path)[:500]
+    ]
+
+
+def read(page):
+    return (SITE / page).read_text(encoding="utf8")
+
+
+PAGES = pages() or [
+    pytest.param("", marks=pytest.mark.skip(reason="the book is not built (make book)"))
+]
+each_page = pytest.mark.parametrize("page", PAGES)
+
+
+class Collector(HTMLParser):
+    """Ids, links and images of a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.ids, self.links, self.images = set(), [], []
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.ids.update(filter(None, (attributes.get("id"), attributes.get("name"))))
+        if tag in ("a", "link") and attributes.get("href"):
+            self.links.append(attributes["href"])
+        if tag in ("img", "script") and attributes.get("src"):
+            self.links.append(attributes["src"])
+        if tag == "img":
+            self.images.append(attributes)
+
+
+@functools.cache
+def parsed(page):
+    collector = Collector()
+    collector.feed(read(page))
+    return collector
+
+
+@each_page
+def test_internal_links_lead_somewhere(page):
+    broken = []
+    for link in parsed(page).links:
+        parts = urlsplit(link)
+        if parts.scheme or parts.netloc or link == "#":
+            continue
+        target = SITE / page
+        if parts.path:
+            target = Path(os.path.normpath(target.parent / unquote(parts.path)))
+        if target.is_dir():
+            target /= "index.html"
+        if not target.is_file() or not target.is_relative_to(SITE):
+            broken.append(link)
+        elif parts.fragment and target.suffix == ".html":
+            ids = parsed(target.relative_to(SITE).as_posix()).ids
+            if unquote(parts.fragment) not in ids:
+                broken.append(link)
+    assert broken == []
+
+
+@each_page
+def test_images_have_alternative_text(page):
+    """Sphinx puts the file's name where the author gave no text; that does not count."""
+    without = []
+    for image in parsed(page).images:
+        alt = (image.get("alt") or "").strip()
+        if not alt or re.search(r"\.(png|svg|jpe?g|gif|webp)$", alt):
+            without.append(image.get("src"))
+    assert without == []
+
+
+@pytest.fixture(scope="module")
+def address():
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            pass
+
+    handler = functools.partial(Handler, directory=SITE)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def tab(address):
+    """One tab of one browser, phone-sized, which goes nowhere but to the book."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        pytest.skip("no Chromium here (install it, or set CHROMIUM to its path)")
+    from playwright.sync_api import sync_playwright
+
+    def refuse(route):
+        if route.request.url.startswith((address, "data:", "blob:")):
+            route.continue_()
+        else:
+            route.abort()
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program)
+        tab = browser.new_page(viewport=PHONE)
+        if OWN_MATHJAX:
+            tab.route("**/*", refuse)
+        yield tab
+        browser.close()
+
+
+MEASURE = """async () => {
+  document.querySelectorAll('details').forEach(d => { d.open = true; });
+  document.querySelectorAll('.toggle-hidden').forEach(e => e.classList.remove('toggle-hidden'));
+  const article = document.querySelector('article') || document.body;
+  const broken = [];
+  for (const image of article.querySelectorAll('img')) {
+    try { image.loading = 'eager'; await image.decode(); } catch { broken.push(image.src); }
+  }
+  const text = article.cloneNode(true);
+  text.querySelectorAll('pre, code, script, style, mjx-container').forEach(e => e.remove());
+  const width = document.documentElement.clientWidth;
+  const scrolls = e => e !== document.body && e !== document.documentElement
+    && ['auto', 'scroll', 'hidden', 'clip'].includes(getComputedStyle(e).overflowX);
+  const wide = [...article.querySelectorAll('*')].filter(e => {
+    const box = e.getBoundingClientRect();
+    if (box.width === 0 || box.right <= width + 1) return false;
+    for (let p = e.parentElement; p && p !== article; p = p.parentElement)
+      if (scrolls(p)) return false;
+    return true;
+  }).map(e => e.tagName.toLowerCase() + '.' + e.className);
+  return {
+    broken, wide: wide.slice(0, 5), text: text.textContent,
+    overflow: document.documentElement.scrollWidth - width,
+    formulas: document.querySelectorAll('.math').length,
+    typeset: document.querySelectorAll('mjx-container').length,
+    errors: [...document.querySelectorAll('mjx-merror')].map(
+      e => e.getAttribute('data-mjx-error') || e.textContent),
+    undefined_macros: [...document.querySelectorAll('mjx-mtext')].filter(
+      e => e.style.color === 'red').map(e => e.closest('.math')?.id || e.outerHTML.slice(0, 200)),
+  };
+}"""
+TYPESET = (
+    "() => window.MathJax?.startup?.promise ? MathJax.startup.promise.then(() => true) : false"
+)
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def seen(request, tab, address):
+    """What there is to see on a page: loaded once, looked at by several tests."""
+    complaints = []
+
+    def on_console(message):
+        if message.type == "error" and not any(word in message.text for word in KNOWN_UPSTREAM):
+            complaints.append(f"console: {message.text}")
+
+    def on_page_error(error):
+        if not any(word in str(error) for word in KNOWN_UPSTREAM):
+            complaints.append(f"script: {error}")
+
+    def on_failed(demand):
+        complaints.append(f"not loaded: {demand.url}")
+
+    listeners = {
+        "console": on_console,
+        "pageerror": on_page_error,
+        "requestfailed": on_failed,
+    }
+    for event, listener in listeners.items():
+        tab.on(event, listener)
+    tab.goto(address + request.param, wait_until="load")
+    has_mathjax = False
+    if tab.query_selector("script[src*='mathjax']"):
+        from playwright.sync_api import Error
+
+        try:
+            has_mathjax = bool(tab.wait_for_function(TYPESET, timeout=15_000))
+        except Error:
+            has_mathjax = False
+    result = tab.evaluate(MEASURE)
+    for event, listener in listeners.items():
+        tab.remove_listener(event, listener)
+    return result | {"complaints": complaints, "has_mathjax": has_mathjax}
+
+
+def test_page_loads_without_complaint(seen):
+    complaints = seen["complaints"]
+    if not OWN_MATHJAX:  # then no network is no fault of the page
+        complaints = [c for c in complaints if "mathjax" not in c and "ERR_" not in c]
+    assert complaints == []
+    assert seen["broken"] == []
+
+
+def test_mathematics_is_typeset(seen):
+    if not seen["formulas"]:
+        return
+    if not seen["has_mathjax"] and not OWN_MATHJAX:
+        pytest.skip("MathJax is neither in the book (npm was missing) nor to be had from outside")
+    assert seen["has_mathjax"]
+    assert seen["typeset"] >= seen["formulas"]
+    assert seen["errors"] == []
+    assert seen["undefined_macros"] == []
+
+
+def test_no_markup_is_left_over(seen):
+    assert RAW_MARKUP.findall(seen["text"]) == []
+
+
+def test_page_does_not_scroll_sideways_on_a_phone(seen):
+    assert (seen["overflow"] <= 0, seen["wide"]) == (True, [])

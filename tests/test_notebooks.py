@@ -1,0 +1,146 @@
+"""The form of the notebooks: what a reader, nbval and the book's build rely on."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from execute_notebooks import notebooks_of
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = notebooks_of(ROOT)
+LONGEST_CELL = 20  # non-blank lines
+LONGEST_LINE = 100
+MACHINE_PATH = re.compile(
+    r"(?<![\w.:/~-])/(?:home|root|tmp|Users|var|usr|opt|mnt|private|work\w*)/\S"
+    r"|\b[A-Z]:\\\w|site-packages|ipykernel_\d"
+)
+
+
+@pytest.fixture(
+    params=NOTEBOOKS, ids=[path.relative_to(ROOT / "book").as_posix() for path in NOTEBOOKS]
+)
+def path(request):
+    return request.param
+
+
+@pytest.fixture
+def notebook(path):
+    return nbformat.read(path, as_version=4)
+
+
+def code_cells(notebook):
+    """Pairs (number of the cell counted from 0, as nbval does; cell)."""
+    return [(i, cell) for i, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+
+
+def outputs(notebook):
+    return [(i, output) for i, cell in code_cells(notebook) for output in cell.outputs]
+
+
+def texts(output):
+    """All text that an output shows, whatever its form."""
+    if output.output_type == "stream":
+        return [output.text]
+    values = output.get("data", {}).items()
+    return [value for kind, value in values if isinstance(value, str) and "/png" not in kind]
+
+
+def toc_files():
+    def walk(node):
+        if isinstance(node, list):
+            for item in node:
+                yield from walk(item)
+        elif isinstance(node, dict):
+            for key, value in node.items():
+                if key in ("root", "file"):
+                    yield value
+                else:
+                    yield from walk(value)
+
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
+    return {re.sub(r"\.(ipynb|md)$", "", name) for name in walk(toc)}
+
+
+def test_is_in_the_table_of_contents(path):
+    assert path.relative_to(ROOT).with_suffix("").as_posix() in toc_files()
+
+
+def test_is_valid_with_unique_ids(path, notebook):
+    nbformat.validate(notebook)
+    assert (notebook.nbformat, notebook.nbformat_minor >= 5) == (4, True)
+    ids = [cell.id for cell in notebook.cells]
+    assert len(ids) == len(set(ids))
+
+
+def test_opens_with_its_title(notebook):
+    first = notebook.cells[0]
+    assert first.cell_type == "markdown"
+    assert first.source.startswith("# ")
+
+
+def test_kernel_has_the_usual_name(notebook):
+    assert notebook.metadata.kernelspec.name == "python3"
+
+
+def test_required_data_are_named_in_a_list(notebook):
+    names = notebook.metadata.get("ismlit", {}).get("requires_data", [])
+    assert isinstance(names, list)
+    assert all(isinstance(name, str) for name in names)
+
+
+def test_cells_were_executed_in_order(notebook):
+    counts = [cell.execution_count for _, cell in code_cells(notebook) if cell.source.strip()]
+    assert counts == list(range(1, len(counts) + 1)), "run `make notebooks`"
+
+
+def test_no_warning_and_no_error_is_stored(notebook):
+    bad = [
+        i
+        for i, output in outputs(notebook)
+        if output.output_type == "error" or output.get("name") == "stderr"
+    ]
+    assert bad == []
+
+
+def test_cells_are_short(notebook):
+    lengths = {
+        i: sum(bool(line.strip()) for line in cell.source.splitlines())
+        for i, cell in code_cells(notebook)
+    }
+    assert {i: n for i, n in lengths.items() if n > LONGEST_CELL} == {}
+
+
+def test_lines_are_short(notebook):
+    long = [
+        (i, line)
+        for i, cell in code_cells(notebook)
+        for line in cell.source.splitlines()
+        if len(line) > LONGEST_LINE
+    ]
+    assert long == []
+
+
+def test_outputs_hold_no_path_of_a_machine(notebook):
+    found = [
+        (i, match.group())
+        for i, output in outputs(notebook)
+        for text in texts(output)
+        if (match := MACHINE_PATH.search(text))
+    ]
+    assert found == []
+
+
+def test_pictures_have_alternative_text(notebook):
+    without = []
+    for i, cell in code_cells(notebook):
+        kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
+        if not any(kind.startswith("image/") for kind in kinds):
+            continue
+        if {"remove-cell", "remove-output"} & set(cell.metadata.get("tags", [])):
+            continue
+        alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+        if not (isinstance(alt, str) and alt.strip()):
+            without.append(i)
+    assert without == [], 'cell metadata needs {"mystnb": {"image": {"alt": "..."}}}'
