@@ -31,7 +31,7 @@ def fetch_mathjax():
     if npm is None:
         return False
     with tempfile.TemporaryDirectory() as folder:
-        command = [npm, "pack", MATHJAX, "--silent", "--fetch-retries=1", "--fetch-timeout=60000"]
+        command = [npm, "pack", MATHJAX, "--silent", "--prefer-offline", "--fetch-retries=0"]
         try:
             subprocess.run(command, cwd=folder, check=True, timeout=180, capture_output=True)
             with tarfile.open(next(Path(folder).glob("mathjax-*.tgz"))) as archive:
