@@ -69,9 +69,7 @@ def grassmann_trust_region(
         max_iterations=max_iter, min_gradient_norm=tol * scale, max_time=np.inf, verbosity=0
     )
     found = optimizer.run(
-        pymanopt.Problem(
-            manifold, cost, euclidean_gradient=gradient, euclidean_hessian=hessian
-        ),
+        pymanopt.Problem(manifold, cost, euclidean_gradient=gradient, euclidean_hessian=hessian),
         initial_point=start,
     )
     J, phi = at(found.point)

@@ -156,16 +156,31 @@ def same(left, right, tol=1e-10):
     for a lost factor, sign or term.
     """
     if any(type(side).__module__.startswith("sympy") for side in (left, right)):
-        import sympy as sp
-
-        difference = sp.sympify(left) - sp.sympify(right)
-        entries = difference if isinstance(difference, sp.MatrixBase) else [difference]
-        return all(sp.simplify(sp.expand(entry)) == 0 for entry in entries)
+        return _same_symbolic(left, right)
     left, right = np.asarray(left, dtype=float), np.asarray(right, dtype=float)
     if left.shape != right.shape:
         return False
     scale = max(np.abs(left).max(initial=0), np.abs(right).max(initial=0))
     return bool(np.abs(left - right).max(initial=0) <= tol * scale)
+
+
+def _same_symbolic(left, right):
+    """Identity of two sympy objects: by expansion, else refuted at a point, else simplified."""
+    import sympy as sp
+
+    difference = sp.sympify(left) - sp.sympify(right)
+    for entry in difference if isinstance(difference, sp.MatrixBase) else [difference]:
+        expanded = sp.expand(sp.sympify(entry).doit())
+        if expanded == 0:
+            continue
+        symbols = sorted(expanded.free_symbols, key=str)
+        point = {s: sp.Rational(3 * k + 2, 2 * k + 5) for k, s in enumerate(symbols)}
+        value = expanded.subs(point).doit()
+        if value.is_number and abs(value.evalf(30)) > 1e-12:
+            return False
+        if sp.simplify(expanded) != 0:
+            return False
+    return True
 
 
 # ---------------------------------------------------------------- where each claim is checked
@@ -274,7 +289,9 @@ def front_page_counts():
 def front_page(text):
     """The front page with its table of counts renewed."""
     pattern = r"(<!-- counts -->\n).*?(\n<!-- end of counts -->)"
-    return re.sub(pattern, lambda m: m[1] + "\n" + front_page_counts() + "\n" + m[2], text, flags=re.S)
+    return re.sub(
+        pattern, lambda m: m[1] + "\n" + front_page_counts() + "\n" + m[2], text, flags=re.S
+    )
 
 
 def write():

@@ -404,5 +404,7 @@ def _eigengap(phi, W):
     rest = phi - W @ (W.T @ phi)
     rest = rest - (rest @ W) @ W.T
     bottom = np.linalg.norm(phi)  # moves span(W) below everything else
-    outside = eigh(rest - 2 * bottom * (W @ W.T), eigvals_only=True, subset_by_index=[len(phi) - 1] * 2)
+    outside = eigh(
+        rest - 2 * bottom * (W @ W.T), eigvals_only=True, subset_by_index=[len(phi) - 1] * 2
+    )
     return float(np.linalg.eigvalsh(W.T @ phi @ W)[0] - outside[0])

@@ -127,7 +127,7 @@ class SupervisedIKDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         )
         self.certificate_ = certify(result)
         self.result_ = replace(result, problem=None)  # the training data is not kept
-        self.W_, self.n_iter_ = result.W, result.n_iter
+        self.W_, self.n_iter_ = result.W, max(result.n_iter, 1)  # the start counts as one
         return self
 
     def transform(self, X):

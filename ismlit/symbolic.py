@@ -86,9 +86,7 @@ class Derivation:
 
     def phi(self, W=None):
         """Phi by its definition (eq-5.2): 1/2 sum Gamma f' A."""
-        return self._sum(
-            lambda i, j: self.Gamma[i, j] * self.value(1, i, j, W) * self.A(i, j) / 2
-        )
+        return self._sum(lambda i, j: self.Gamma[i, j] * self.value(1, i, j, W) * self.A(i, j) / 2)
 
     @cached_property
     def psi(self):
@@ -160,7 +158,5 @@ def derive(kernel, n=3, d=2, q=1):
     """A `Derivation` with symbols for n samples of d features and a W of shape (d, q)."""
     X = sp.Matrix(n, d, lambda i, k: sp.Symbol(f"x_{i + 1}{k + 1}", real=True))
     W = sp.Matrix(d, q, lambda k, m: sp.Symbol(f"w_{k + 1}{m + 1}", real=True))
-    G = sp.Matrix(
-        n, n, lambda i, j: sp.Symbol(f"g_{min(i, j) + 1}{max(i, j) + 1}", real=True)
-    )
+    G = sp.Matrix(n, n, lambda i, j: sp.Symbol(f"g_{min(i, j) + 1}{max(i, j) + 1}", real=True))
     return Derivation(kernel, X, W, G)

@@ -1,0 +1,114 @@
+"""Figures the book repeats: each takes arrays and an axis, draws, and returns the axis.
+
+Colours are Okabe and Ito's, which stay apart for colour-blind readers; line style or marker
+repeats what colour says.
+"""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES = ("-", "--", ":", "-.")
+
+
+def _axis(ax, size=(5, 3.2)):
+    return ax if ax is not None else plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def plot_projection(Z, y, names=None, ax=None):
+    """Scatter of projected samples Z (n, 2), or (n, 1) against a jitter, by class y."""
+    ax = _axis(ax)
+    Z = np.asarray(Z)
+    second = Z[:, 1] if Z.shape[1] > 1 else np.random.default_rng(0).uniform(-1, 1, len(Z))
+    for k, label in enumerate(np.unique(y)):
+        rows = np.asarray(y) == label
+        name = label if names is None else names[k]
+        ax.scatter(
+            Z[rows, 0], second[rows], 14, COLOURS[k % 7], MARKERS[k % 7], alpha=0.7, label=name
+        )
+    ax.set(xlabel="component 1", ylabel="component 2" if Z.shape[1] > 1 else "(jitter)")
+    ax.legend(fontsize="small")
+    return ax
+
+
+def plot_history(results, key="objective", ax=None, log=False):
+    """How `key` of the history develops; `results` maps a label to an ISMResult."""
+    ax = _axis(ax)
+    for k, (label, result) in enumerate(results.items()):
+        values = result.history[key]
+        style = dict(color=COLOURS[k % 7], linestyle=LINES[k % 4], marker=MARKERS[k % 7])
+        ax.plot(np.arange(len(values)), values, markersize=3, label=label, **style)
+    ax.set(xlabel="step", ylabel=key.replace("_", " "))
+    if log:
+        ax.set_yscale("log")
+    ax.legend(fontsize="small")
+    return ax
+
+
+def plot_loadings(W, feature_names, ax=None):
+    """The weights of each feature in each component: W (d, q) as grouped horizontal bars."""
+    W = np.asarray(W)
+    ax = _axis(ax, (5.5, 0.9 + 0.26 * len(W)))
+    order = np.argsort(np.abs(W).max(axis=1))
+    height = 0.8 / W.shape[1]
+    for k in range(W.shape[1]):
+        place = np.arange(len(W)) + (W.shape[1] / 2 - k - 0.5) * height
+        hatch = ("", "///", "...")[k % 3]
+        ax.barh(
+            place,
+            W[order, k],
+            height,
+            color=COLOURS[k % 7],
+            hatch=hatch,
+            label=f"component {k + 1}",
+        )
+    ax.set_yticks(range(len(W)), [feature_names[i] for i in order], fontsize="small")
+    ax.axvline(0, color="0.5", linewidth=0.8)
+    ax.set_xlabel("weight")
+    ax.legend(fontsize="small")
+    return ax
+
+
+def plot_matrix(matrix, title=None, ax=None):
+    """A signed matrix as an image on a scale symmetric about zero."""
+    ax = _axis(ax, (3.4, 3))
+    limit = np.abs(matrix).max()
+    image = ax.imshow(matrix, cmap="PuOr", vmin=-limit, vmax=limit)
+    ax.figure.colorbar(image, ax=ax, shrink=0.8)
+    ax.set(title=title, xticks=[], yticks=[])
+    return ax
+
+
+def plot_landscape(angles, values, path=(), ax=None):
+    """J over the directions of the plane (d = 2, q = 1), and the points an iteration visited.
+
+    `path` holds (angle, J) pairs in order; angles in radians, drawn in degrees.
+    """
+    ax = _axis(ax)
+    ax.plot(np.degrees(angles), values, color=COLOURS[0], label="J over all directions")
+    if len(path):
+        x, y = np.array(path).T
+        ax.plot(np.degrees(x), y, ":", color=COLOURS[1], marker="o", markersize=5, label="visited")
+        for step, (a, b) in enumerate(zip(np.degrees(x)[:4], y[:4], strict=True)):
+            ax.annotate(str(step), (a, b), (4, 4), textcoords="offset points", fontsize="small")
+    ax.set(xlabel="angle of W in degrees", ylabel="objective J")
+    ax.legend(fontsize="small")
+    return ax
+
+
+def plot_printed(names, printed, recomputed, ylabel, ax=None):
+    """Printed and recomputed numbers side by side, each (m, 2): mean and standard deviation."""
+    ax = _axis(ax)
+    for k, (label, values) in enumerate({"printed": printed, "recomputed": recomputed}.items()):
+        mean, deviation = np.asarray(values, dtype=float).T
+        place = np.arange(len(names)) + 0.16 * (2 * k - 1)
+        ax.errorbar(
+            place, mean, deviation, fmt=MARKERS[k], color=COLOURS[k], capsize=3, label=label
+        )
+    ax.set_xticks(range(len(names)), names)
+    ax.set_ylabel(ylabel)
+    ax.legend(fontsize="small")
+    return ax

@@ -1,0 +1,67 @@
+"""Small problems the tests share: the family of kernels, and data that breaks every symmetry."""
+
+import numpy as np
+
+from ismlit.kernels import (
+    Gaussian,
+    Kernel,
+    Linear,
+    Multiquadratic,
+    Polynomial,
+    RelativeGaussian,
+    Squared,
+    nearest_neighbour_distance,
+)
+from ismlit.phi import Problem
+
+
+def inverse(beta, xp):
+    """A user's own kernel, the inverse multiquadric's cousin."""
+    return 1 / (1 + beta)
+
+
+FAMILY = {
+    "linear": Linear(),
+    "squared": Squared(),
+    "polynomial": Polynomial(3, 0.7),
+    "gaussian": Gaussian(1.3),
+    "multiquadratic": Multiquadratic(0.8),
+    "user": Kernel(f=inverse, pairs="difference"),
+    "user inner": Kernel(f=lambda beta, xp: xp.exp(beta / 9), pairs="inner"),
+    "sum": 2 * Gaussian(1.0) + 0.1 * Polynomial(2),
+    "relative": "relative",
+}
+
+
+def kernel_for(name, X):
+    """The kernel of this name; the relative one needs a bandwidth per row of X."""
+    if FAMILY[name] == "relative":
+        return RelativeGaussian(nearest_neighbour_distance(X, k=2))
+    return FAMILY[name]
+
+
+def random_problem(name, rng, n=13, d=4, tile=5):
+    """Data off centre, an asymmetric draw made symmetric, and tiles that do not divide n."""
+    X = rng.standard_normal((n, d)) + rng.uniform(-1, 1, d)
+    gamma = rng.standard_normal((n, n))
+    return Problem(X, gamma + gamma.T, kernel_for(name, X), tile=tile)
+
+
+def orthonormal(d, q, rng):
+    """A random orthonormal (d, q)."""
+    return np.linalg.qr(rng.standard_normal((d, q)))[0]
+
+
+def brute_force(problem, W, order=0):
+    """sum_ij Gamma_ij f^(order)(beta_ij) by two loops, pair by pair."""
+    X, gamma = problem.X, problem.gamma.to_dense()
+    total = 0.0
+    for weight, part in problem.kernel.terms():
+        u = part.scale(len(X))
+        for i in range(len(X)):
+            for j in range(len(X)):
+                a, b = (X[i], X[j]) if part.pairs == "inner" else (X[i] - X[j], X[i] - X[j])
+                scale = 1.0 if u is None else u[i] * u[j]
+                value = (part.f, part.df, part.d2f)[order](np.float64(scale * (a @ W) @ (W.T @ b)))
+                total += weight * gamma[i, j] * scale**order * value
+    return total

@@ -1,0 +1,92 @@
+import shutil
+import socket
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from ismlit import datasets
+
+needs_cancer = pytest.mark.skipif(
+    not datasets.is_available("cancer"), reason="data set 'cancer' is not at hand (ISMLIT_DATA)"
+)
+
+
+@pytest.fixture
+def offline(monkeypatch, tmp_path):
+    """No cache, and a network that refuses every connection."""
+    monkeypatch.setenv("ISMLIT_DATA", str(tmp_path))
+
+    def refuse(*args, **kwargs):
+        raise OSError("no network in this test")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    datasets._fetchable.cache_clear()
+    yield tmp_path
+    datasets._fetchable.cache_clear()
+
+
+def test_shipped_sets():
+    assert datasets.load_wine().data.shape == (178, 13)
+    assert datasets.load_breast_cancer().data.shape == (569, 30)
+    assert datasets.load_digits().data.shape == (1797, 64)
+
+
+@needs_cancer
+def test_cancer_is_the_original_set():
+    bunch = datasets.load_cancer()
+    assert bunch.data.shape == (683, 9) and len(bunch.feature_names) == 9
+    assert np.bincount(bunch.target).tolist() == [444, 239]
+    assert set(np.unique(bunch.data)) == set(range(1, 11))
+
+
+@pytest.mark.filterwarnings("ignore::Warning")  # requests may warn on its way out
+def test_without_network_and_cache_the_error_says_what_to_do(offline):
+    assert not datasets.is_available("cancer")
+    with pytest.raises(OSError, match=r"cancer_683x9\.csv.*https://.*ISMLIT_DATA"):
+        datasets.load_cancer()
+
+
+@needs_cancer
+@pytest.mark.filterwarnings("ignore::Warning")
+def test_a_damaged_file_is_not_used(offline, monkeypatch):
+    monkeypatch.undo()
+    source = datasets.fetch("cancer")
+    monkeypatch.setenv("ISMLIT_DATA", str(offline))
+    (offline / "cancer").mkdir()
+    for path in source:
+        shutil.copy(path, offline / "cancer" / path.name)
+    damaged = offline / "cancer" / source[0].name
+    damaged.chmod(0o644)
+    damaged.write_text("1,2,3\n")
+
+    def refuse(*args, **kwargs):
+        raise OSError("no network in this test")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    with pytest.raises(OSError, match="ISMLIT_DATA"):
+        datasets.fetch("cancer")
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="known are"):
+        datasets.fetch("iris")
+    with pytest.raises(ValueError, match="'circle'"):
+        datasets.make_relation("square")
+
+
+def test_relations_are_what_they_say():
+    x, y = datasets.make_relation("parabola", 4000, noise=0, random_state=0)
+    assert_allclose(y, 2 * x**2 - 1)
+    assert abs(np.corrcoef(x, y)[0, 1]) < 0.05  # 3 / sqrt(4000)
+    x, y = datasets.make_relation("circle", 50, noise=0, random_state=0)
+    assert_allclose(x**2 + y**2, 1)
+
+
+def test_rings_lie_in_their_plane():
+    X, y, plane = datasets.make_rings(300, 5, noise=0, random_state=1)
+    radii = np.linalg.norm(X @ plane, axis=1)
+    assert_allclose(radii, 1 + 1.5 * y)
+    assert_allclose(plane.T @ plane, np.eye(2), atol=1e-12)

@@ -1,0 +1,102 @@
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import ortho_group
+
+from ismlit.gamma import (
+    DenseGamma,
+    alternative,
+    hsic,
+    normalized_hsic,
+    one_hot,
+    semi_supervised,
+    supervised,
+    unsupervised,
+)
+
+
+def centring(n):
+    return np.eye(n) - np.ones((n, n)) / n
+
+
+def test_supervised_is_hyyh_for_any_labels():
+    y = np.array(["b", "a", "c", "a", "b", "b"])
+    Y = np.array([[v == c for c in "abc"] for v in y], dtype=float)
+    expected = centring(6) @ Y @ Y.T @ centring(6)
+    assert_allclose(supervised(y).to_dense(), expected, atol=1e-15)
+
+
+def test_builders_agree_with_their_formulas(rng):
+    n = 7
+    U, y, degrees = (
+        ortho_group.rvs(n, random_state=rng)[:, :2],
+        np.arange(n) % 3,
+        rng.uniform(1, 2, n),
+    )
+    H, Y, D = centring(n), one_hot(y), np.diag(degrees**-0.5)
+    cases = {
+        "unsupervised": (unsupervised(U, degrees), D @ H @ U @ U.T @ H @ D),
+        "alternative": (
+            alternative(U, y, 0.4, degrees),
+            D @ H @ (U @ U.T - 0.4 * Y @ Y.T) @ H @ D,
+        ),
+        "semi": (
+            semi_supervised(U, y, 0.4, degrees),
+            D @ H @ U @ U.T @ H @ D + 0.4 * H @ Y @ Y.T @ H,
+        ),
+    }
+    for gamma, expected in cases.values():
+        assert_allclose(gamma.to_dense(), expected, atol=1e-14)
+        V = rng.standard_normal((n, 2))
+        assert_allclose(gamma @ V, expected @ V, atol=1e-13)
+        rows, columns = slice(1, 4), slice(3, 7)
+        assert_allclose(gamma.tile(rows, columns), expected[rows, columns], atol=1e-14)
+
+
+def test_gamma_is_centred():
+    assert_allclose(supervised([0, 1, 1, 2, 1]) @ np.ones((5, 1)), 0, atol=1e-15)
+
+
+def test_biased_hsic_is_the_squared_norm_of_the_cross_covariance(rng):
+    A, B = rng.standard_normal((9, 3)), rng.standard_normal((9, 2))
+    covariance = np.cov(A.T, B.T)[:3, 3:]
+    assert_allclose(hsic(A @ A.T, B @ B.T), np.sum(covariance**2), rtol=1e-12)
+
+
+def test_unbiased_hsic_is_the_mean_over_ordered_quadruples(rng):
+    """Definition of the U-statistic, by enumerating all quadruples of distinct samples."""
+    n = 6
+    A, B = rng.standard_normal((2, n, n))
+    K, L = A @ A.T, B @ B.T
+    total, quadruples = 0.0, list(itertools.permutations(range(n), 4))
+    for i, j, q, r in quadruples:
+        total += K[i, j] * (L[i, j] + L[q, r] - 2 * L[i, q])
+    assert_allclose(hsic(K, L, estimator="unbiased"), total / len(quadruples), rtol=1e-12)
+
+
+def test_normalised_hsic_bounds(rng):
+    A = rng.standard_normal((8, 3))
+    K = A @ A.T
+    assert_allclose(normalized_hsic(K, 5 * K + 2), 1, rtol=1e-12)
+    assert 0 < normalized_hsic(K, np.arange(8) % 2) < 1
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: supervised([1, 1, 1]), "at least two classes, got only"),
+        (lambda: DenseGamma(np.ones((2, 3))), "square"),
+        (lambda: DenseGamma([[0.0, 1], [2, 0]]), "must be symmetric"),
+        (lambda: DenseGamma([[np.nan, 0], [0, 1.0]]), "NaN"),
+        (lambda: alternative(np.eye(3), [0, 1, 1], 1.0, degrees=[1, 0, 1]), "positive"),
+        (lambda: hsic(np.eye(3), np.eye(4)), "one size"),
+        (lambda: hsic(np.eye(3), np.eye(3), estimator="fair"), "'unbiased'"),
+        (lambda: hsic(np.eye(3), np.eye(3), estimator="unbiased"), "at least 4"),
+        (lambda: normalized_hsic(np.ones((3, 3)), np.eye(3)), "constant"),
+    ],
+)
+def test_bad_input_gets_a_clear_error(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()

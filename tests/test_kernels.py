@@ -1,0 +1,129 @@
+import numpy as np
+import pytest
+import sympy as sp
+from numpy.testing import assert_allclose
+from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+
+from ismlit import kernels
+from ismlit.kernels import (
+    Gaussian,
+    Kernel,
+    Linear,
+    Multiquadratic,
+    Polynomial,
+    RelativeGaussian,
+    Squared,
+    as_kernel,
+    gram,
+    max_separation,
+    median_distance,
+)
+from tests.problems import FAMILY
+
+SINGLE = [name for name in FAMILY if name not in ("sum", "relative")]
+
+
+@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize("order", [1, 2])
+def test_derivatives_agree_with_central_differences(name, order):
+    kernel, beta, h = FAMILY[name], np.linspace(0.3, 4, 9), 1e-4
+    lower = (kernel.f, kernel.df)[order - 1]
+    slope = (lower(beta + h) - lower(beta - h)) / (2 * h)
+    # central differences: truncation h^2 f''' / 6 of order 1e-8, rounding eps / h = 1e-12
+    assert_allclose((kernel.df, kernel.d2f)[order - 1](beta), slope, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize("order", [1, 2])
+def test_faster_forms_equal_what_sympy_derives(name, order):
+    kernel, beta = FAMILY[name], np.linspace(0.1, 5, 11)
+    derived = Kernel._derivative(kernel, order, beta, np)
+    assert_allclose((kernel.df, kernel.d2f)[order - 1](beta), derived, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_float32_stays_float32(name):
+    beta = np.linspace(0.1, 5, 11, dtype=np.float32)
+    kernel = FAMILY[name]
+    assert {g(beta).dtype for g in (kernel.f, kernel.df, kernel.d2f)} == {np.dtype("f4")}
+
+
+def test_gram_agrees_with_scikit_learn(rng):
+    X, W = rng.standard_normal((9, 4)), rng.standard_normal((4, 2))
+    Z = X @ W
+    assert_allclose(gram(Gaussian(1.5), X, W), rbf_kernel(Z, gamma=1 / (2 * 1.5**2)), rtol=1e-12)
+    expected = polynomial_kernel(Z, degree=3, gamma=1, coef0=0.5)
+    assert_allclose(gram(Polynomial(3, 0.5), X, W), expected, rtol=1e-12)
+    assert_allclose(gram(Squared(), X, W), -(pairwise_distances(Z) ** 2), atol=1e-12)
+    assert_allclose(gram(Gaussian(2.0), X, W, X[:3]), gram(Gaussian(2.0), X, W)[:, :3], rtol=1e-12)
+
+
+def test_relative_gaussian_with_equal_bandwidths_is_gaussian(rng):
+    X = rng.standard_normal((8, 3))
+    assert_allclose(gram(RelativeGaussian(np.full(8, 1.7)), X), gram(Gaussian(1.7), X), rtol=1e-12)
+
+
+def test_sums_are_flat_and_weighted(rng):
+    X = rng.standard_normal((7, 3))
+    total = 2 * (Gaussian(1.0) + 3 * Polynomial(2))
+    assert [weight for weight, _ in total.terms()] == [2, 6]
+    assert_allclose(gram(total, X), 2 * gram(Gaussian(1.0), X) + 6 * gram(Polynomial(2), X))
+
+
+def test_squared_and_multiquadratic_are_conditionally_positive_definite(rng):
+    X = rng.standard_normal((12, 3))
+    H = np.eye(12) - 1 / 12
+    for kernel in (Squared(), Multiquadratic(0.4)):
+        assert np.linalg.eigvalsh(gram(kernel, X))[0] < -0.1
+        assert np.linalg.eigvalsh(H @ gram(kernel, X) @ H)[0] > -1e-10  # rounding of O(100)
+
+
+def test_a_kernel_with_symbols_for_its_parameters():
+    sigma, beta = sp.symbols("sigma beta", positive=True)
+    found = Gaussian(sigma).df(beta, kernels.symbolic_functions())
+    assert sp.simplify(found + sp.exp(-beta / (2 * sigma**2)) / (2 * sigma**2)) == 0
+
+
+def test_median_distance_over_all_and_over_distinct_pairs():
+    X = np.array([[0.0], [1.0], [3.0]])  # distances 1, 2, 3; full matrix 0,0,0,1,1,2,2,3,3
+    assert median_distance(X) == 1
+    assert median_distance(X, over="distinct") == 2
+
+
+def test_max_separation_is_the_best_of_a_fine_scan(rng):
+    X = np.r_[rng.standard_normal((20, 2)), rng.standard_normal((20, 2)) + 3]
+    y = np.repeat([0, 1], 20)
+    same = y[:, None] == y
+
+    def separation(sigma):
+        K = np.exp(-(pairwise_distances(X) ** 2) / (2 * sigma**2))
+        return K[same].mean() - K[~same].mean()
+
+    scan = max(separation(s) for s in np.geomspace(0.05, 30, 2000))
+    assert separation(max_separation(X, y)) >= scan - 1e-6  # the scan's own spacing
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: Gaussian(0), ValueError, "sigma of Gaussian must be positive"),
+        (lambda: Gaussian(np.nan), ValueError, "sigma"),
+        (lambda: Multiquadratic(0.0), ValueError, "c of Multiquadratic"),
+        (lambda: Polynomial(1.5), ValueError, "degree must be an integer"),
+        (lambda: RelativeGaussian([1.0, -1.0]), ValueError, "one per sample"),
+        (lambda: Kernel(lambda b, xp: b, pairs="sum"), ValueError, "use 'difference' when"),
+        (lambda: Kernel(3), TypeError, "function of"),
+        (lambda: -1 * Gaussian(1.0), ValueError, "weights of at least 0"),
+        (lambda: Gaussian(1.0) * Linear(), TypeError, "product of kernels"),
+        (lambda: (Gaussian(1.0) + Linear()).f(1.0), ValueError, "no single one"),
+        (lambda: as_kernel("rbf", None), ValueError, "'gaussian'"),
+        (lambda: median_distance(np.zeros((5, 2))), ValueError, "duplicate rows"),
+        (lambda: median_distance(np.eye(3), over="some"), ValueError, "'distinct'"),
+        (lambda: max_separation(np.eye(3), [1, 1, 1]), ValueError, "two classes"),
+        (lambda: gram(RelativeGaussian([1.0]), np.eye(3)), ValueError, "one per sample"),
+    ],
+)
+def test_bad_input_gets_a_clear_error(make, error, words):
+    with pytest.raises(error, match=words):
+        make()

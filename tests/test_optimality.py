@@ -1,0 +1,112 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from ismlit.gamma import supervised
+from ismlit.grassmann import (
+    DENSE_LIMIT,
+    SecondOrder,
+    geodesic,
+    principal_angles,
+    projector_distance,
+)
+from ismlit.ism import ism
+from ismlit.kernels import Gaussian
+from ismlit.optimality import certify
+from ismlit.phi import Problem
+from tests.problems import FAMILY, brute_force, orthonormal, random_problem
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_second_order_form_is_the_curvature_along_geodesics(name, rng):
+    """-<Z, Hess J Z>/2 = <Z, (Kd - M) Z> at a stationary point; J by the double loop."""
+    problem = random_problem(name, rng, n=9)
+    W = ism(problem.X, problem.gamma, problem.kernel, 2, init="random", random_state=0).W
+    second = SecondOrder(problem, W, problem.phi(W))
+    h = 1e-3
+    for _ in range(2):
+        B = rng.standard_normal(second.size)
+        B /= np.linalg.norm(B)
+        Z = second.W_bar @ B.reshape(second.shape)
+        J = [brute_force(problem, geodesic(second.W, Z, t)) for t in (-h, 0, h)]
+        curvature = (J[0] - 2 * J[1] + J[2]) / h**2
+        form = B @ (second.kd * B - second.m_times(B[:, None])[:, 0])
+        # second differences: truncation h^2 J''''/12 = 1e-7 |J|, rounding eps |J| / h^2 = 1e-9
+        assert_allclose(-curvature / 2, form, atol=1e-4 * np.linalg.norm(problem.phi(W)))
+
+
+def test_lobpcg_agrees_with_the_dense_form(rng):
+    X = rng.standard_normal((40, 70))
+    X[:, :2] *= 3
+    y = np.arange(40) % 3
+    result = ism(X, supervised(y), Gaussian(12.0), 4, tol=1e-7)
+    second = SecondOrder(result.problem, result.W, result.problem.phi(result.W))
+    assert second.size > DENSE_LIMIT
+    dense = np.linalg.eigvalsh(np.diag(second.kd) - second.m_dense())
+    # the iterative value is asked for 1e-4 of the spectrum's size, and is a Rayleigh quotient
+    assert_allclose(second.lowest()[0], dense[0], atol=2e-3 * np.abs(dense).max())
+
+
+def test_certificate_of_a_maximum_and_of_a_minimum():
+    X, y = np.array([[2.0, -1], [0, -1], [-2, 1]]), [0, 1, 0]
+    problem = Problem(X, supervised(y), Gaussian(3.0))
+    at_minimum = certify(problem, np.array([[0.0], [1.0]]))
+    # J'' = 32/81 - 304 exp(-2/9)/729 along the circle, from the claims notes; curvature = -J''/2
+    exact = 32 / 81 - 304 * np.exp(-2 / 9) / 729
+    assert at_minimum.is_stationary and not at_minimum.is_second_order
+    assert_allclose(at_minimum.curvature, -exact / 2, rtol=1e-9)
+    maximum = certify(ism(X, supervised(y), Gaussian(3.0), 1))
+    assert maximum.is_stationary and maximum.is_second_order and maximum.curvature > 0
+    assert "local maximum to second order: yes" in str(maximum)
+
+
+def test_a_random_point_is_not_certified(rng):
+    problem = random_problem("gaussian", rng)
+    assert not certify(problem, orthonormal(4, 2, rng)).is_stationary
+
+
+def test_the_printed_bounds_by_their_formulas(rng):
+    X, y = rng.standard_normal((15, 3)), np.arange(15) % 2
+    result = ism(X, supervised(y), Gaussian(2.0), 1)
+    found = certify(result)
+    W, G, sigma = result.W, supervised(y).to_dense(), 2.0
+    phi3 = np.zeros((3, 3))  # chapter 3's Phi, eq-3.8
+    right = 0.0
+    for i in range(15):
+        for j in range(15):
+            diff = X[i] - X[j]
+            value = np.exp(-np.sum((W.T @ diff) ** 2) / (2 * sigma**2))
+            A = np.outer(diff, diff)
+            phi3 += G[i, j] / sigma**2 * value * A
+            right += abs(G[i, j]) / sigma**2 * value * np.trace(A.T @ A)
+    values = np.linalg.eigvalsh(phi3)
+    assert_allclose(found.bound_310.left, sigma**2 * (values[1] - values[0]), rtol=1e-6)
+    assert_allclose(found.bound_310.right, right, rtol=1e-10)
+    assert found.bound_c73.left == pytest.approx(found.eigengap)
+
+
+def test_bounds_imply_the_exact_condition(rng):
+    """The printed conditions are sufficient: no counterexample among random maxima."""
+    for _ in range(40):
+        X, y = rng.standard_normal((12, 3)), rng.permutation(np.arange(12) % 2)
+        sigma = rng.uniform(1, 20)
+        found = certify(ism(X, supervised(y), Gaussian(sigma), 1))
+        for bound in (found.bound_c73, found.bound_310):
+            assert not bound.holds or found.is_second_order
+
+
+def test_angles_and_distances(rng):
+    W = np.eye(4)[:, :2]
+    V = np.c_[W[:, 0], np.cos(0.3) * W[:, 1] + np.sin(0.3) * np.eye(4)[:, 2]]
+    assert_allclose(principal_angles(W, V), [0.3, 0], atol=1e-12)
+    assert_allclose(projector_distance(W, V), np.linalg.norm(W @ W.T - V @ V.T), rtol=1e-12)
+    Z = np.eye(4)[:, [2, 3]] * 0.3
+    assert_allclose(principal_angles(W, geodesic(W, Z, 1.0)), [0.3, 0.3], atol=1e-12)
+
+
+def test_a_result_without_data_is_refused(rng):
+    from dataclasses import replace
+
+    result = ism(rng.standard_normal((9, 2)), supervised(np.arange(9) % 2), Gaussian(1.0), 1)
+    with pytest.raises(ValueError, match="pass a Problem"):
+        certify(replace(result, problem=None))

@@ -1,0 +1,162 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from ismlit.gamma import supervised
+from ismlit.kernels import Gaussian, Polynomial
+from ismlit.phi import Problem
+from tests.problems import FAMILY, brute_force, orthonormal, random_problem
+
+KERNELS = pytest.mark.parametrize("name", FAMILY)
+seeds = st.integers(0, 2**32 - 1)
+
+
+@KERNELS
+def test_objective_is_the_double_sum(name, rng):
+    problem = random_problem(name, rng)
+    W = rng.standard_normal((4, 2))
+    assert_allclose(problem.objective(W), brute_force(problem, W), rtol=1e-12)
+    assert_allclose(problem.objective_and_phi(W)[0], brute_force(problem, W), rtol=1e-12)
+
+
+@KERNELS
+@given(seed=seeds, q=st.integers(1, 4))
+@settings(deadline=None, max_examples=15)
+def test_gradient_of_the_objective_is_2_phi_w(name, seed, q):
+    rng = np.random.default_rng(seed)
+    problem, h = random_problem(name, rng), 1e-5
+    W, V = rng.standard_normal((2, 4, q)) / 2
+    slope = (brute_force(problem, W + h * V) - brute_force(problem, W - h * V)) / (2 * h)
+    phi = problem.phi(W)
+    # central differences of a sum of size |phi|: truncation 1e-10, rounding 1e-11
+    assert abs(slope - 2 * np.sum(phi @ W * V)) <= 1e-6 * np.linalg.norm(phi) * np.linalg.norm(V)
+    assert_allclose(phi, phi.T, atol=1e-12 * np.abs(phi).max())
+
+
+@KERNELS
+def test_phi_derivative_is_the_derivative_of_phi(name, rng):
+    problem, h = random_problem(name, rng), 1e-5
+    W = orthonormal(4, 2, rng)
+    Z = rng.standard_normal((3, 4, 2))
+    found = problem.phi_derivative(W, Z)
+    for direction, image in zip(Z, found, strict=True):
+        slope = (problem.phi(W + h * direction) - problem.phi(W - h * direction)) @ W / (2 * h)
+        # the same central differences, relative to Phi
+        assert_allclose(image, slope, atol=1e-6 * np.linalg.norm(problem.phi(W)))
+
+
+@KERNELS
+def test_operator_is_phi_kept_or_recomputed(name, rng):
+    problem = random_problem(name, rng)
+    W, V = orthonormal(4, 2, rng), rng.standard_normal((4, 3))
+    phi = problem.phi(W)
+    for cache_bytes in (2**28, 0):
+        operator = problem.operator(W, cache_bytes)
+        for _ in range(2):  # the second product comes from the kept tiles
+            assert_allclose(operator @ V, phi @ V, atol=1e-12 * np.linalg.norm(phi))
+
+
+@KERNELS
+@given(seed=seeds)
+@settings(deadline=None, max_examples=15)
+def test_only_the_subspace_matters(name, seed):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(name, rng)
+    W, Q = orthonormal(4, 2, rng), orthonormal(2, 2, rng)
+    J, phi = problem.objective_and_phi(W)
+    turned = problem.objective_and_phi(W @ Q)
+    assert_allclose(turned[0], J, atol=1e-12 * np.linalg.norm(phi) + 1e-12 * abs(J))
+    assert_allclose(turned[1], phi, atol=1e-11 * np.abs(phi).max())
+
+
+@KERNELS
+def test_order_of_samples_does_not_matter(name, rng):
+    from dataclasses import replace
+
+    from ismlit.kernels import RelativeGaussian
+
+    problem, W = random_problem(name, rng), orthonormal(4, 2, rng)
+    order, kernel = rng.permutation(13), problem.kernel
+    if isinstance(kernel, RelativeGaussian):
+        kernel = RelativeGaussian(kernel.sigmas[order])
+    gamma = problem.gamma.array[np.ix_(order, order)]
+    shuffled = replace(problem, X=problem.X[order], gamma=gamma, kernel=kernel)
+    assert_allclose(shuffled.phi(W), problem.phi(W), atol=1e-11 * np.abs(problem.phi(W)).max())
+
+
+@pytest.mark.parametrize("name", ["gaussian", "squared", "multiquadratic", "user", "linear"])
+def test_translation_of_the_samples_does_not_matter(name, rng):
+    """Differences never see it; the linear kernel does not because Gamma is centred."""
+    X, y, W = rng.standard_normal((14, 3)), np.arange(14) % 3, orthonormal(3, 1, rng)
+    here = Problem(X, supervised(y), FAMILY[name])
+    there = Problem(X + [3, -2, 5], supervised(y), FAMILY[name])
+    assert_allclose(there.objective(W), here.objective(W), atol=1e-10)  # rounding of |X|^2 = 40
+
+
+def test_translation_matters_to_the_polynomial_kernel(rng):
+    X, y, W = rng.standard_normal((14, 3)), np.arange(14) % 3, orthonormal(3, 1, rng)
+    values = [Problem(X + t, supervised(y), Polynomial(3)).objective(W) for t in (0, 3)]
+    assert abs(values[0] - values[1]) > 1
+
+
+@KERNELS
+@pytest.mark.parametrize("tile", [1, 4, 13, 100])
+def test_tiles_and_threads_change_nothing(name, tile, rng):
+    from dataclasses import replace
+
+    problem, W = random_problem(name, rng), orthonormal(4, 2, rng)
+    J, phi = problem.objective_and_phi(W)
+    for n_jobs in (None, 2):
+        other = replace(problem, tile=tile, n_jobs=n_jobs)
+        assert_allclose(other.objective_and_phi(W)[0], J, rtol=1e-11)
+        assert_allclose(other.phi(W), phi, atol=1e-12 * np.abs(phi).max())
+
+
+@KERNELS
+def test_float32_in_float32_out(name, rng):
+    from dataclasses import replace
+
+    problem, W = random_problem(name, rng), orthonormal(4, 2, rng)
+    low = replace(problem, X=problem.X.astype("f4"))
+    phi = low.phi(W)
+    assert phi.dtype == np.float32
+    # 13^2 terms of single precision 6e-8
+    assert_allclose(phi, problem.phi(W), atol=1e-5 * np.abs(problem.phi(W)).max())
+
+
+def test_nothing_is_changed_that_the_caller_gave(rng):
+    X, F, W = rng.standard_normal((9, 3)) + 2, supervised(np.arange(9) % 2), orthonormal(3, 1, rng)
+    before = X.copy(), F.F.copy(), W.copy()
+    Problem(X, F, Gaussian(1.0)).objective_and_phi(W)
+    for now, then in zip((X, F.F, W), before, strict=True):
+        assert np.array_equal(now, then)
+
+
+def test_memory_is_of_the_order_of_a_tile(rng):
+    """n = 6000: the n x n array of one Gram matrix alone would take 288 MB."""
+    import tracemalloc
+
+    n = 6000
+    problem = Problem(rng.standard_normal((n, 3)), supervised(np.arange(n) % 3), Gaussian(1.0))
+    W = orthonormal(3, 2, rng)
+    tracemalloc.start()
+    problem.objective_and_phi(W)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40e6
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda X: Problem(X, np.eye(3), Gaussian(1.0)), "Gamma is for 3 samples but X has 5"),
+        (lambda X: Problem(X * np.inf, np.eye(5), Gaussian(1.0)), "infinity|NaN"),
+        (lambda X: Problem(X, np.eye(5), Gaussian(1.0)).phi(np.eye(3)), r"W must have shape \(2"),
+    ],
+)
+def test_bad_input_gets_a_clear_error(make, words):
+    X = np.arange(10.0).reshape(5, 2) + 1
+    with pytest.raises(ValueError, match=words):
+        make(X)
