@@ -155,7 +155,7 @@ def same(left, right, tol=1e-10):
     1e-10 leaves room for the rounding of sums over all pairs in double precision, and none
     for a lost factor, sign or term.
     """
-    if any(type(side).__module__.startswith("sympy") for side in (left, right)):
+    if any(hasattr(side, "free_symbols") for side in (left, right)):
         return _same_symbolic(left, right)
     left, right = np.asarray(left, dtype=float), np.asarray(right, dtype=float)
     if left.shape != right.shape:

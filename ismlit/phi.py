@@ -57,7 +57,8 @@ class Problem:
             raise ValueError(f"Gamma is for {gamma.n} samples but X has {len(X)}")
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "gamma", gamma.astype(X.dtype))
-        self._scales  # a kernel with per-sample bandwidths checks their number here
+        for _, part in self.kernel.terms():
+            part.scale(len(X))  # per-sample bandwidths must match X
 
     n = property(lambda self: self.X.shape[0])
     d = property(lambda self: self.X.shape[1])

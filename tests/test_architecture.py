@@ -1,4 +1,4 @@
-"""The house rules: imports point one way, nothing heavy is imported, public things are explained."""
+"""The house rules: imports point one way and are light, public things are explained."""
 
 import ast
 import importlib

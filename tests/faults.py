@@ -1,0 +1,693 @@
+"""Break the library on purpose, one fault at a time, and see that the tests notice.
+
+``python tests/faults.py [--only NAME] [--jobs N]`` copies the library and its tests into a
+temporary folder, sees that the copy passes as it is, and then for each fault edits one file of
+the copy, runs the tests that should notice, and undoes the edit. The exit status is 1 when a fault
+survives. A fault names text that must occur exactly once, so that the list cannot rot.
+"""
+
+import argparse
+import ast
+import os
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TIMEOUT = 180  # seconds for one run; the slowest sound one takes a tenth of it
+
+CHECK = "tests/test_claims.py::test_check_raises_unless_the_outcome_is_the_verdict"
+BOOL = "tests/test_claims.py::test_check_wants_a_known_claim_and_a_bool"
+SAME = "tests/test_symbolic.py::test_same_tells_identities_from_near_misses"
+KERNELS, GAMMA, PHI, ISM, OPTIMALITY, SYMBOLIC, REDUCTION, DATASETS, BASELINES = (
+    f"tests/test_{name}.py"
+    for name in "kernels gamma phi ism optimality symbolic reduction datasets baselines".split()
+)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One deliberate fault: in `file` (below ismlit/) the text `old` becomes `new`.
+
+    `tests` are what should notice, the likeliest first; `notebooks` a pattern of file names below
+    book/ whose re-execution should notice too (no match: only the tests are run); `data` a real
+    data set without which the tests would be skipped.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple
+    notebooks: str = ""
+    data: str = ""
+
+
+PHI_PRODUCT = "product = degrees[:, None] * data - 2 * product"
+TOP = "eigh(matrix, subset_by_index=(max(d - q - 1, 0), d - 1))\n"
+TOP += "    return values[::-1], vectors[:, ::-1][:, :q]"
+BOTTOM = "eigh(matrix, subset_by_index=(0, min(q, d - 1)))\n    return values, vectors[:, :q]"
+TAYLOR = "W = vectors[:, keep][:, ::-1][:, :q]"
+DIIS = "if J < self.J or _residual(phi, W) > 0.7 * self.residual:"
+UNBIASED = "k.sum() * m.sum() / ((n - 1) * (n - 2))"
+
+FAULTS = [
+    # ---------------------------------------------------------------- kernels
+    Fault(
+        "Gaussian: sigma not squared",
+        "kernels.py",
+        "return xp.exp(-beta / (2 * self.sigma**2))",
+        "return xp.exp(-beta / (2 * self.sigma))",
+        (KERNELS,),
+        "*kernel*",
+    ),
+    Fault(
+        "Gaussian: sigma^2 for sigma^4 in the second derivative",
+        "kernels.py",
+        "(4 * self.sigma**4)",
+        "(4 * self.sigma**2)",
+        (KERNELS, SYMBOLIC),
+    ),
+    Fault(
+        "Polynomial: the factor p of the derivative lost",
+        "kernels.py",
+        "return self.degree * (beta + self.c) ** (self.degree - 1)",
+        "return (beta + self.c) ** (self.degree - 1)",
+        (KERNELS,),
+    ),
+    Fault(
+        "Squared: the printed sign, a distance for a similarity",
+        "kernels.py",
+        "return -beta\n",
+        "return 1 * beta\n",
+        (KERNELS, SYMBOLIC),
+    ),
+    Fault(
+        "Sum: only the outer terms take a weight",
+        "kernels.py",
+        "(weight * w, kernel) for w, kernel",
+        "(weight, kernel) for w, kernel",
+        (KERNELS,),
+    ),
+    Fault(
+        "median distance: distinct pairs for all, and the reverse",
+        "kernels.py",
+        'pairs = distances if over == "all" else',
+        'pairs = distances if over == "distinct" else',
+        (KERNELS,),
+    ),
+    Fault(
+        "max_separation: the sign of the loss",
+        "kernels.py",
+        "return K[~same].mean() - K[same].mean()",
+        "return K[same].mean() - K[~same].mean()",
+        (KERNELS,),
+    ),
+    Fault(
+        "nearest neighbours: the sample itself counted as the first",
+        "kernels.py",
+        "np.sort(pairwise_distances(X), axis=1)[:, k]",
+        "np.sort(pairwise_distances(X), axis=1)[:, k - 1]",
+        (KERNELS, PHI),
+    ),
+    # ---------------------------------------------------------------- gamma
+    Fault(
+        "Gamma: labels not centred",
+        "gamma.py",
+        "F = centre(one_hot(y))\n",
+        "F = one_hot(y)\n",
+        (GAMMA, PHI),
+        "*hsic*",
+    ),
+    Fault(
+        "KDAC: known labels rewarded instead of penalised",
+        "gamma.py",
+        "one_hot(y), -weight, degrees",
+        "one_hot(y), weight, degrees",
+        (GAMMA,),
+    ),
+    Fault(
+        "semi-supervised: the weight of the labels lost",
+        "gamma.py",
+        "np.full(Y.shape[1], weight)",
+        "np.full(Y.shape[1], 1.0)",
+        (GAMMA,),
+    ),
+    Fault(
+        "degrees: D^-1 for D^-1/2",
+        "gamma.py",
+        "F = F / np.sqrt(degrees)[:, None]",
+        "F = F / degrees[:, None]",
+        (GAMMA,),
+    ),
+    Fault(
+        "HSIC: divided by n^2 for (n-1)^2",
+        "gamma.py",
+        "_double_centre(K) * L) / (n - 1) ** 2",
+        "_double_centre(K) * L) / n**2",
+        (GAMMA,),
+        "*hsic*",
+    ),
+    Fault(
+        "unbiased HSIC: n-1 for n-2",
+        "gamma.py",
+        UNBIASED,
+        UNBIASED.replace("n - 2", "n - 1"),
+        (GAMMA,),
+    ),
+    Fault(
+        "normalised HSIC: the square root lost",
+        "gamma.py",
+        "denominator = np.sqrt(hsic(K, K) * hsic(L, L))",
+        "denominator = hsic(K, K) * hsic(L, L)",
+        (GAMMA,),
+    ),
+    # ---------------------------------------------------------------- phi
+    Fault(
+        "Phi: sign of the difference part lost",
+        "phi.py",
+        PHI_PRODUCT,
+        "product = 2 * product - degrees[:, None] * data",
+        (PHI,),
+        "*phi*",
+    ),
+    Fault(
+        "Phi: factor 2 of the differences lost",
+        "phi.py",
+        PHI_PRODUCT,
+        "product = 0.5 * degrees[:, None] * data - product",
+        (PHI, SYMBOLIC),
+        "*phi*",
+    ),
+    Fault(
+        "Phi: 2 half instead of half + half'",
+        "phi.py",
+        "return value, half + half.T",
+        "return value, 2 * half",
+        (PHI,),
+    ),
+    Fault(
+        "Phi: pairs of the diagonal tiles counted twice",
+        "phi.py",
+        "gamma = 0.5 * gamma",
+        "gamma = 1.0 * gamma",
+        (PHI,),
+    ),
+    Fault(
+        "Phi: degrees not accumulated from the columns",
+        "phi.py",
+        "            degrees[columns] += psi.sum(0)\n",
+        "",
+        (PHI,),
+    ),
+    Fault(
+        "Phi: weight of a sum of kernels dropped",
+        "phi.py",
+        "value *= weight",
+        "value *= 1 if order else weight",
+        (PHI,),
+    ),
+    Fault(
+        "Phi: relative bandwidths applied once, whatever the order of the derivative",
+        "phi.py",
+        "value *= scale**order",
+        "value *= scale",
+        (PHI,),
+    ),
+    Fault(
+        "Phi(W) V: factor 2 of the differences lost",
+        "phi.py",
+        "return 2 * (X[rows].T @ forth + X[columns].T @ back)",
+        "return X[rows].T @ forth + X[columns].T @ back",
+        (PHI,),
+    ),
+    Fault(
+        "M: factor of the differences lost",
+        "phi.py",
+        "own[columns] - 2 * slope",
+        "own[columns] - slope",
+        (PHI, OPTIMALITY),
+    ),
+    Fault(
+        "passes: a product with kept tiles counted as one",
+        "phi.py",
+        "self.count.passes -= bool(tiles)",
+        "self.count.passes -= 0",
+        (PHI,),
+    ),
+    Fault(
+        "float32: J accumulated in float32",
+        "phi.py",
+        "weighted.sum(dtype=np.float64)",
+        "weighted.sum()",
+        (PHI, ISM),
+    ),
+    Fault(
+        "float32 becomes float64",
+        "phi.py",
+        "X = check_array(self.X, dtype=(np.float64, np.float32), ensure_min_samples=2)",
+        "X = check_array(self.X, dtype=np.float64, ensure_min_samples=2)",
+        (PHI, ISM),
+    ),
+    Fault(
+        "the caller's X is centred in place",
+        "phi.py",
+        '"difference": self.X - self.X.mean(axis=0)}',
+        '"difference": np.subtract(self.X, self.X.mean(axis=0), out=self.X)}',
+        (PHI, REDUCTION),
+    ),
+    Fault(
+        "the pass keeps all its tiles: n^2 memory",
+        "phi.py",
+        "for rows, row in zip(self._blocks, self._sweep(_phi_row, W), strict=True):",
+        "kept = [list(self._tiles(r, {k: self._data[k] @ W for k in products}, 1))\n"
+        "                for r in range(len(self._blocks))]\n"
+        "        for rows, row, _ in zip(self._blocks, self._sweep(_phi_row, W), kept):",
+        ("tests/test_phi.py::test_memory_is_of_the_order_of_a_tile",),
+    ),
+    # ---------------------------------------------------------------- the second-order form
+    Fault(
+        "Kd: other minus chosen eigenvalues",
+        "grassmann.py",
+        "self.chosen[None, :] - self.others[:, None]",
+        "self.others[:, None] - self.chosen[None, :]",
+        (OPTIMALITY,),
+        "*second*order*",
+    ),
+    Fault(
+        "M: doubled when made symmetric",
+        "grassmann.py",
+        "return (M + M.T) / 2",
+        "return M + M.T",
+        (OPTIMALITY,),
+    ),
+    Fault(
+        "distance of projectors without sqrt(2)",
+        "grassmann.py",
+        "return float(np.sqrt(2) * np.linalg.norm(outside))",
+        "return float(np.linalg.norm(outside))",
+        (OPTIMALITY,),
+    ),
+    Fault(
+        "certificate: first order with >=",
+        "optimality.py",
+        "is_stationary=residual <= tol",
+        "is_stationary=residual >= tol",
+        (OPTIMALITY, REDUCTION),
+    ),
+    Fault(
+        "certificate: any curvature passes the second order",
+        "optimality.py",
+        "is_second_order=curvature >= -tol * np.linalg.norm(phi, 2)",
+        "is_second_order=abs(curvature) >= -tol * np.linalg.norm(phi, 2)",
+        (OPTIMALITY,),
+    ),
+    Fault(
+        "(3.10): the gap without the 2",
+        "optimality.py",
+        "Bound(sigma**2 * 2 * eigengap",
+        "Bound(sigma**2 * eigengap",
+        (OPTIMALITY,),
+    ),
+    Fault(
+        "(C.73): the smallest eigenvalue of M for the largest",
+        "optimality.py",
+        "np.linalg.eigvalsh(second.m_dense())[-1]",
+        "np.linalg.eigvalsh(second.m_dense())[0]",
+        (OPTIMALITY,),
+    ),
+    # ---------------------------------------------------------------- the solver
+    Fault(
+        "ISM: smallest instead of largest eigenvalues",
+        "ism.py",
+        TOP,
+        BOTTOM,
+        (ISM,),
+        "*ism*",
+    ),
+    Fault(
+        "Taylor start: the bottom of the positive spectrum",
+        "ism.py",
+        TAYLOR,
+        TAYLOR.replace("[:, ::-1]", ""),
+        (ISM, REDUCTION),
+    ),
+    Fault(
+        "Taylor start: negative eigenvalues kept",
+        "ism.py",
+        "keep = values > rounding",
+        "keep = values < -rounding",
+        (ISM, REDUCTION),
+    ),
+    Fault(
+        "Taylor start: ties left to the eigensolver",
+        "ism.py",
+        "tied @ top_eigenvectors(spread.T @ spread, missing)[1]",
+        "tied[:, :missing]",
+        (ISM,),
+    ),
+    Fault(
+        "PCA start: directions of least variance",
+        "ism.py",
+        "top_eigenvectors(np.cov(problem.X.T).reshape(d, d), q)",
+        "top_eigenvectors(-np.cov(problem.X.T).reshape(d, d), q)",
+        (ISM,),
+    ),
+    Fault(
+        "safeguard: the shift is never raised",
+        "ism.py",
+        "shift = max(4 * shift, floor)",
+        "return shift, False",
+        (ISM,),
+    ),
+    Fault(
+        "safeguard: every step accepted",
+        "ism.py",
+        "passed = J - self.J >= promised / 4",
+        "passed = True",
+        (ISM,),
+        "*converge*",
+    ),
+    Fault(
+        "safeguard: steps that lose a little accepted",
+        "ism.py",
+        "passed = J - self.J >= promised / 4",
+        "passed = J - self.J >= -promised / 4",
+        (ISM,),
+    ),
+    Fault(
+        "escape from saddles disabled",
+        "ism.py",
+        "if not (escape and self.leave_saddle()):",
+        "if True:",
+        (ISM,),
+        "*converge*",
+    ),
+    Fault(
+        "float32: a tolerance below its rounding",
+        "ism.py",
+        "self.tol = max(tol, 200 * eps)",
+        "self.tol = max(tol, 0 * eps)",
+        (ISM, REDUCTION),
+    ),
+    Fault(
+        "residual without the projection",
+        "ism.py",
+        "np.linalg.norm(_outside(phi_w, W)) / norm)",
+        "np.linalg.norm(phi_w - W) / norm)",
+        (ISM,),
+    ),
+    Fault(
+        "DIIS: accepted without the test of the objective",
+        "ism.py",
+        DIIS,
+        DIIS.replace("J < self.J or ", ""),
+        (ISM, REDUCTION),
+    ),
+    Fault(
+        "published ISM: the printed loop condition, which stops while the eigenvalues move",
+        "ism.py",
+        "if change < self.tol:",
+        "if change > self.tol:",
+        (ISM,),
+    ),
+    Fault(
+        "result: the sign convention of W dropped",
+        "ism.py",
+        "W=W * np.sign(largest),",
+        "W=W,",
+        (ISM,),
+    ),
+    Fault(
+        "result: eigenvalues in rising order",
+        "ism.py",
+        "eigenvalues=values[::-1],",
+        "eigenvalues=values,",
+        (ISM,),
+    ),
+    Fault(
+        "history: eigengap with the wrong sign",
+        "ism.py",
+        "[0] - outside[0])",
+        "[0] + outside[0])",
+        (ISM, OPTIMALITY),
+    ),
+    Fault(
+        "trust region: Hessian without the derivative of Phi",
+        "baselines.py",
+        " + problem.phi_derivative(W, Z[None])[0])",
+        ")",
+        (BASELINES,),
+    ),
+    # ---------------------------------------------------------------- estimators and data
+    Fault(
+        "estimator: data not centred before fitting",
+        "reduction.py",
+        "centred = X - self.mean_",
+        "centred = X + 0 * self.mean_",
+        (REDUCTION,),
+    ),
+    Fault(
+        "estimator: new data not centred",
+        "reduction.py",
+        "return ((X - self.mean_) @ self.W_)",
+        "return (X @ self.W_)",
+        (REDUCTION,),
+    ),
+    Fault(
+        "estimator: the training data kept",
+        "reduction.py",
+        "replace(result, problem=None)",
+        "replace(result)",
+        (REDUCTION,),
+    ),
+    Fault(
+        "data: the checksum of a cached file not looked at",
+        "datasets.py",
+        'if path.exists() and pooch.file_hash(str(path)) == entry["sha256"]:',
+        "if path.exists():",
+        (DATASETS,),
+        data="cancer",
+    ),
+    # ---------------------------------------------------------------- symbols and claims
+    Fault(
+        "symbolic twin: factor 2 of the differences lost",
+        "symbolic.py",
+        "return 2 * self.X.T * (self.degree(self.psi) - self.psi) * self.X",
+        "return self.X.T * (self.degree(self.psi) - self.psi) * self.X",
+        (SYMBOLIC,),
+    ),
+    Fault(
+        "symbolic twin: every degree that of the first sample",
+        "symbolic.py",
+        "return sp.diag(*[sum(matrix.row(i)) for i in range(matrix.rows)])",
+        "return sp.diag(*[sum(matrix.row(0)) for i in range(matrix.rows)])",
+        (SYMBOLIC,),
+    ),
+    Fault(
+        "check: broken variants not looked at",
+        "claims.py",
+        'if _truth(claim_id, "rejects", rejects):',
+        "if False:",
+        (CHECK,),
+    ),
+    Fault(
+        'check: any outcome accepted for "fails"',
+        "claims.py",
+        "if given != wanted:",
+        'if verdict != "fails" and given != wanted:',
+        (CHECK,),
+    ),
+    Fault(
+        "check: a truthy array taken for a bool",
+        "claims.py",
+        "if not isinstance(value, bool | np.bool_):",
+        'if not hasattr(value, "__bool__"):',
+        (BOOL,),
+    ),
+    Fault(
+        "same: a tolerance of 1",
+        "claims.py",
+        "def same(left, right, tol=1e-10):",
+        "def same(left, right, tol=1.0):",
+        (SAME,),
+    ),
+    Fault(
+        "same: shapes not compared",
+        "claims.py",
+        "if left.shape != right.shape:",
+        "if left.ndim < 0:",
+        (SAME,),
+    ),
+]
+
+# Loaded by every run: the same examples each time, and proof that the copy is what is tested.
+PLUGIN = """
+from pathlib import Path
+
+import hypothesis
+import ismlit
+
+if Path(ismlit.__file__).resolve().parents[1] != Path(__file__).resolve().parent:
+    raise SystemExit(f"not the copy: {ismlit.__file__}")
+hypothesis.settings.register_profile("faults", derandomize=True, database=None)
+hypothesis.settings.load_profile("faults")
+"""
+
+
+def edited(fault, root=ROOT):
+    """The whole text of the fault's file before and after; ValueError if the fault has rotted."""
+    before = (root / "ismlit" / fault.file).read_text(encoding="utf-8")
+    if before.count(fault.old) != 1:
+        raise ValueError(
+            f"fault {fault.name!r}: its text occurs {before.count(fault.old)} times in "
+            f"{fault.file} and must occur once: {fault.old!r}"
+        )
+    after = before.replace(fault.old, fault.new)
+    if ast.dump(ast.parse(after)) == ast.dump(ast.parse(before)):
+        raise ValueError(f"fault {fault.name!r} changes nothing")
+    return before, after
+
+
+def copy_to(folder):
+    """What a run needs, in an own folder."""
+    ignore = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "_build", ".hypothesis")
+    for name in ("ismlit", "tests", "book"):
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=ignore)
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    (folder / "faults_plugin.py").write_text(PLUGIN, encoding="utf-8")
+
+
+def run(copy, targets, notebooks=False):
+    """Run pytest in a copy. Returns (exit status or None at a timeout, first failure, output)."""
+    environment = dict(os.environ)
+    environment |= dict(
+        PYTHONPATH=str(copy),
+        PYTHONDONTWRITEBYTECODE="1",  # an edit and its undoing may fall into one second
+        PYTHONHASHSEED="0",
+        OMP_NUM_THREADS="1",
+        MPLBACKEND="agg",
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-rfE", "--tb=no", "--no-header"]
+    command += ["-p", "no:cacheprovider", "-p", "faults_plugin", "--hypothesis-seed=0"]
+    if notebooks:
+        command += ["-p", "tests.conftest", "--nbval-lax", "--nbval-current-env"]
+    try:
+        done = subprocess.run(
+            [*command, *map(str, targets)],
+            cwd=copy,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+        )
+    except subprocess.TimeoutExpired:
+        return None, f"no answer in {TIMEOUT} s", ""
+    first = re.search(r"^(?:FAILED|ERROR) (?:tests/)?(.+?)(?: - .*)?$", done.stdout, re.M)
+    return done.returncode, first and first[1], done.stdout + done.stderr
+
+
+def notebooks_for(fault, copy):
+    """The notebooks of the copy that should notice, shortest name first."""
+    if not fault.notebooks:
+        return []
+    found = sorted(copy.glob(f"book/**/{fault.notebooks}.ipynb"), key=lambda p: (len(p.name), p))
+    return [path.relative_to(copy).as_posix() for path in found[:1]]
+
+
+def attempt(fault, copies):
+    """Apply one fault in a free copy and run what should notice it. Returns (what, seconds)."""
+    copy, start = copies.get(), time.monotonic()
+    file = copy / "ismlit" / fault.file
+    before, after = edited(fault, copy)
+    try:
+        file.write_text(after, encoding="utf-8")
+        caught = []
+        if chosen := notebooks_for(fault, copy):
+            status, first, output = run(copy, chosen, notebooks=True)
+            caught.append(first if status in (1, None) else None)
+            if status not in (0, 1, 5, None):
+                raise RuntimeError(f"{fault.name}: pytest could not run\n{output}")
+        if not any(caught):
+            status, first, output = run(copy, fault.tests)
+            if status not in (0, 1, None):
+                raise RuntimeError(f"{fault.name}: pytest could not run\n{output}")
+            missed = f" (not by {chosen[0]})" if chosen else ""
+            caught.append(first + missed if status != 0 else None)
+        return next((what for what in caught if what), None), time.monotonic() - start
+    finally:
+        file.write_text(before, encoding="utf-8")
+        copies.put(copy)
+
+
+def demand_sound(copy, faults):
+    """The tests and notebooks that are to notice something must pass when nothing is wrong."""
+    targets = dict.fromkeys(test for fault in faults for test in fault.tests)
+    notebooks = dict.fromkeys(name for fault in faults for name in notebooks_for(fault, copy))
+    for chosen, kind in ((targets, False), (notebooks, True)):
+        if chosen:
+            status, first, output = run(copy, chosen, kind)
+            if status != 0:
+                sys.exit(f"the library as it is does not pass: {first}\n{output}")
+
+
+def available(name):
+    """Whether a real data set is at hand."""
+    from ismlit.datasets import is_available
+
+    return is_available(name)
+
+
+def main():
+    from tqdm import tqdm
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", metavar="NAME", help="only faults whose name contains NAME")
+    parser.add_argument("--jobs", type=int, default=2, help="how many at once (default 2)")
+    options = parser.parse_args()
+
+    names = [fault.name for fault in FAULTS]
+    assert len(set(names)) == len(names), "two faults have one name"
+    for fault in FAULTS:
+        edited(fault)
+    faults = [f for f in FAULTS if (options.only or "").lower() in f.name.lower()]
+    if not faults:
+        sys.exit(f"no fault has {options.only!r} in its name; known are\n  " + "\n  ".join(names))
+    skipped = [fault for fault in faults if fault.data and not available(fault.data)]
+    faults = [fault for fault in faults if fault not in skipped]
+
+    outcomes = {}
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+        copies = queue.Queue()
+        for number in range(options.jobs):
+            copy = Path(folder).resolve() / f"copy-{number}"
+            copy_to(copy)
+            copies.put(copy)
+        print(f"the library as it is, on the tests of {len(faults)} faults", flush=True)
+        demand_sound(copy, faults)
+        with ThreadPoolExecutor(options.jobs) as pool:
+            tasks = {pool.submit(attempt, fault, copies): fault for fault in faults}
+            for task in tqdm(as_completed(tasks), total=len(tasks), unit="fault", disable=None):
+                outcomes[tasks[task].name] = task.result()
+
+    for number, fault in enumerate(faults, 1):
+        what, seconds = outcomes[fault.name]
+        verdict = f"caught by {what}" if what else "SURVIVES"
+        print(f"{number:3} {fault.name}: {verdict} ({seconds:.0f} s)")
+    for fault in skipped:
+        print(f"  - {fault.name}: SKIPPED, the data set {fault.data!r} is not at hand")
+    survivors = [fault.name for fault in faults if outcomes[fault.name][0] is None]
+    print(f"{len(faults)} faults, {len(survivors)} survive, {len(skipped)} skipped")
+    sys.exit(bool(survivors))
+
+
+if __name__ == "__main__":
+    main()
