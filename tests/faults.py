@@ -55,7 +55,7 @@ TOP = "eigh(matrix, subset_by_index=(max(d - q - 1, 0), d - 1))\n"
 TOP += "    return values[::-1], vectors[:, ::-1][:, :q]"
 BOTTOM = "eigh(matrix, subset_by_index=(0, min(q, d - 1)))\n    return values, vectors[:, :q]"
 TAYLOR = "W = vectors[:, keep][:, ::-1][:, :q]"
-DIIS = "if J < self.J or _residual(phi, W) > 0.7 * self.residual:"
+DIIS = " or _residual(phi, W) > 0.7 * self.residual:"
 UNBIASED = "k.sum() * m.sum() / ((n - 1) * (n - 2))"
 
 FAULTS = [
@@ -213,6 +213,7 @@ FAULTS = [
         "value *= weight",
         "value *= 1 if order else weight",
         (PHI,),
+        "*sums*",
     ),
     Fault(
         "Phi: relative bandwidths applied once, whatever the order of the derivative",
@@ -338,6 +339,7 @@ FAULTS = [
         TAYLOR,
         TAYLOR.replace("[:, ::-1]", ""),
         (ISM, REDUCTION),
+        "*taylor*",
     ),
     Fault(
         "Taylor start: negative eigenvalues kept",
@@ -405,10 +407,10 @@ FAULTS = [
         (ISM,),
     ),
     Fault(
-        "DIIS: accepted without the test of the objective",
+        "DIIS: one of its two tests is enough, so J may fall",
         "ism.py",
         DIIS,
-        DIIS.replace("J < self.J or ", ""),
+        DIIS.replace(" or ", " and "),
         (ISM, REDUCTION),
     ),
     Fault(
