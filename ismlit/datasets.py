@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from functools import cache
 from pathlib import Path
 
@@ -38,10 +39,16 @@ def _registry():
     return json.loads((Path(__file__).parent / "registry.json").read_text())
 
 
-def _folder():
-    import pooch
+def _pooch():
+    """The pooch module; its progress bar warns about missing notebook widgets on import."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pooch
+    return pooch
 
-    return Path(os.environ.get("ISMLIT_DATA") or pooch.os_cache("ismlit"))
+
+def _folder():
+    return Path(os.environ.get("ISMLIT_DATA") or _pooch().os_cache("ismlit"))
 
 
 def fetch(name):
@@ -60,8 +67,7 @@ def fetch(name):
 
 
 def _fetch_file(file):
-    import pooch
-
+    pooch = _pooch()
     entry, folder = _registry()[file], _folder()
     path = folder / file
     if path.exists() and pooch.file_hash(str(path)) == entry["sha256"]:

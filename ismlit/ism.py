@@ -147,7 +147,7 @@ def ism(
     converged, message = run.published() if method == "published" else run.safeguarded(escape)
     if not converged:
         warnings.warn(
-            f"ism ({method}) did not converge in {max_iter} steps: residual "
+            f"ism ({method}) did not converge in {run.n_iter} steps ({message}): residual "
             f"{run.residual:.1e}, last movement {run.log[-1]['movement']:.1e}. "
             + "Try method='safeguarded', a larger max_iter or tol, or another init.",
             ConvergenceWarning,
@@ -237,8 +237,9 @@ class _Run:
                 "Phi is exactly zero at the start: either Gamma = 0, or the kernel is constant on "
                 "this data (a bandwidth far below the distances underflows; try median_distance)"
             )
-        # rounding of J: independent errors of n^2 terms, with room
-        self.noise = 8 * eps * max(abs(self.J), np.linalg.norm(self.phi)) / np.sqrt(problem.n)
+        # rounding of J: independent errors of its n^2 terms, and of the sum itself
+        terms = eps * max(abs(self.J), np.linalg.norm(self.phi)) / np.sqrt(problem.n)
+        self.noise = 8 * terms + 16 * np.finfo(float).eps * abs(self.J)
         self.W, self.log, self.n_iter = W, [], 0
         self.record(shift=0.0, movement=np.inf, change=np.inf)
 
@@ -287,7 +288,7 @@ class _Run:
         return False, "max_iter reached"
 
     def safeguarded(self, escape):
-        """Level-shifted steps with extrapolation; J never falls."""
+        """Level-shifted steps with extrapolation; J never falls by more than its rounding."""
         shift, memory = 0.0, deque(maxlen=8)
         while True:
             if self.residual <= self.tol:
@@ -332,8 +333,8 @@ class _Run:
     def extrapolated_step(self, memory):
         """Pulay's DIIS: the combination of past Phis whose commutators [Phi, P] cancel best.
 
-        Taken only if J does not fall and the residual drops; otherwise a pass is lost and
-        the memory is cleared.
+        Taken only if J does not fall (beyond rounding) and the residual drops; else a pass is
+        lost and the memory is cleared.
         """
         if len(memory) < 3 or self.residual > 0.1:
             return False
@@ -346,7 +347,7 @@ class _Run:
         mixture = sum(w * phi for w, (phi, _) in zip(weights, memory, strict=True))
         W = nearest_eigenvectors(mixture.astype(self.phi.dtype), self.W)
         J, phi = self.problem.objective_and_phi(W)
-        if J < self.J or _residual(phi, W) > 0.7 * self.residual:
+        if J < self.J - self.noise or _residual(phi, W) > 0.7 * self.residual:
             memory.clear()
             return False
         self.move(W, J, phi, 0.0)

@@ -87,7 +87,7 @@ def rows(folds=10, jobs=1):
 
 
 def table_5_5(name, signs=(1, -1), folds=10):
-    """Test accuracy of the linear, squared and multiquadratic kernels, {(kernel, sign): (mean, sd)}.
+    """Test accuracy by (kernel, sign) as (mean, sd): linear, squared, multiquadratic.
 
     Sign +1 is the print's (a distance is maximised against Gamma), -1 the similarity.
     """
