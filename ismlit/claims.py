@@ -8,6 +8,7 @@ renews the ledger page, the errata page and the counts on the front page.
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -82,8 +83,7 @@ def ledger():
 
 
 def check(
-    claim_id,
-    *,
+    *claim_ids,
     holds=None,
     as_printed=None,
     corrected=None,
@@ -95,7 +95,9 @@ def check(
 
     Parameters
     ----------
-    claim_id : str
+    *claim_ids : str
+        One or more claims that this outcome settles; written out, since the ledger finds its
+        cells by reading them.
     holds : bool or callable
         For "holds", and for a "definition" whose content is exercised.
     as_printed, corrected : bool or callable
@@ -113,9 +115,6 @@ def check(
     ClaimError
         If the outcome contradicts the ledger.
     """
-    if claim_id not in ledger():
-        raise ClaimError(f"{claim_id} is not in the ledger; add a row to book/claims")
-    verdict = ledger()[claim_id].verdict
     given = dict(
         holds=holds,
         as_printed=as_printed,
@@ -123,29 +122,38 @@ def check(
         counterexample=counterexample,
         reproduced=reproduced,
     )
-    given = {name: _truth(claim_id, name, v) for name, v in given.items() if v is not None}
-    wanted = {
-        "holds": {"holds": True},
-        "definition": {"holds": True},
-        "holds as corrected": {"as_printed": False, "corrected": True},
-        "fails": {"counterexample": True},
-        "reproduced": {"reproduced": True},
-        "not reproduced": {"reproduced": False},
-    }.get(verdict)
-    if given != wanted:
-        raise ClaimError(f"{claim_id}: the ledger says {verdict!r} ({wanted}), computed {given}")
-    line = f"{claim_id}: {verdict}"
-    if rejects is not None:
-        if _truth(claim_id, "rejects", rejects):
+    given = {name: _truth(name, value) for name, value in given.items() if value is not None}
+    accepts_broken = rejects is not None and _truth("rejects", rejects)
+    for claim_id in claim_ids:
+        if claim_id not in ledger():
+            raise ClaimError(f"{claim_id} is not in the ledger; add a row to book/claims")
+        verdict = ledger()[claim_id].verdict
+        wanted = OUTCOMES.get(verdict)
+        if given != wanted:
+            raise ClaimError(f"{claim_id}: the ledger says {verdict!r} ({wanted}), got {given}")
+        if accepts_broken:
             raise ClaimError(f"{claim_id}: the check also accepts the broken variant")
-        line += " (a broken variant is rejected)"
-    print(line)
+        print(
+            f"{claim_id}: {verdict}" + (" (a broken variant is rejected)" * (rejects is not None))
+        )
 
 
-def _truth(claim_id, name, value):
+REJECTED = " (a broken variant is rejected)"
+OUTCOMES = {
+    "holds": {"holds": True},
+    "definition": {"holds": True},
+    "holds as corrected": {"as_printed": False, "corrected": True},
+    "fails": {"counterexample": True},
+    "reproduced": {"reproduced": True},
+    "not reproduced": {"reproduced": False},
+}
+"""What a cell must have computed for each verdict; the others have no cell."""
+
+
+def _truth(name, value):
     value = value() if callable(value) else value
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{claim_id}: {name} must be a bool, got {type(value).__name__}")
+        raise TypeError(f"{name} must be a bool, got {type(value).__name__}")
     return bool(value)
 
 
@@ -185,7 +193,12 @@ def _same_symbolic(left, right):
 
 # ---------------------------------------------------------------- where each claim is checked
 
-_CHECK = re.compile(r"""check\(\s*["']([^"']+)["']""")
+
+def _checked(source):
+    """Ids named in calls of ``check`` in a cell's code."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "check":
+            yield from (a.value for a in node.args if isinstance(a, ast.Constant))
 
 
 def cells(book=None):
@@ -203,7 +216,7 @@ def cells(book=None):
             if cell["cell_type"] == "markdown":
                 heading = (re.findall(r"^#+ +(.*)$", source, re.M) or [heading])[-1]
                 continue
-            for claim_id in _CHECK.findall(source):
+            for claim_id in _checked(source):
                 found.setdefault(claim_id, []).append((path.relative_to(book), heading))
     return found
 

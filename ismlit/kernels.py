@@ -34,7 +34,7 @@ class Kernel:
 
     Notes
     -----
-    Claims: def-9 (the family), tab-5.3-* and tab-C.1 (its members). A subclass is a frozen
+    Claims: def-9 (the family), tab-C.1 (its members). A subclass is a frozen
     dataclass that defines `f` and `pairs`; `df` and `d2f` are optional faster forms.
     """
 

@@ -168,7 +168,8 @@ class Problem:
                 for order in orders:
                     value = np.multiply(gamma, (part.f, part.df, part.d2f)[order](beta))
                     value = value.astype(self.X.dtype, copy=False)
-                    value *= weight
+                    if weight != 1:
+                        value *= weight
                     if scale is not None and order:
                         value *= scale**order
                     values.append(value)

@@ -10,9 +10,10 @@ from sklearn.preprocessing import scale
 
 from ismlit import datasets
 from ismlit.gamma import supervised
-from ismlit.grassmann import principal_angles
-from ismlit.ism import ism
+from ismlit.grassmann import SecondOrder, principal_angles
+from ismlit.ism import ism, starting_point
 from ismlit.kernels import Gaussian, Linear, Polynomial, Squared, gram, median_distance
+from ismlit.phi import Problem
 from tests.problems import FAMILY, kernel_for, orthonormal
 
 seeds = st.integers(0, 2**32 - 1)
@@ -197,3 +198,21 @@ def test_bad_input_gets_a_clear_error(change, words, rng):
     with pytest.raises(ValueError, match=words), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ism(**good | change)
+
+
+def test_starting_points_are_the_leading_directions(rng):
+    X, y = rng.standard_normal((60, 5)) * [1, 5, 1, 2, 1], np.arange(60) % 4
+    X[:, 0] += 3 * y
+    problem = Problem(X, supervised(y), Gaussian(4.0))
+    W = starting_point(problem, 1, "taylor")
+    assert_allclose(W.T @ problem.phi_0() @ W, [[np.linalg.eigvalsh(problem.phi_0())[-1]]])
+    W = starting_point(problem, 2, "pca")
+    variances = np.linalg.svd(X - X.mean(0), compute_uv=False)[:2] ** 2 / 59
+    assert_allclose(np.trace(W.T @ np.cov(X.T) @ W), variances.sum())
+
+
+def test_eigengap_of_the_history_is_the_certificates(rng):
+    X, y = rng.standard_normal((40, 5)), np.arange(40) % 3
+    result = ism(X, supervised(y), Gaussian(2.0), 2)
+    second = SecondOrder(result.problem, result.W, result.problem.phi(result.W))
+    assert_allclose(result.history["eigengap"][-1], second.eigengap, rtol=1e-6)

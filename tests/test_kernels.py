@@ -18,6 +18,7 @@ from ismlit.kernels import (
     gram,
     max_separation,
     median_distance,
+    nearest_neighbour_distance,
 )
 from tests.problems import FAMILY
 
@@ -127,3 +128,9 @@ def test_max_separation_is_the_best_of_a_fine_scan(rng):
 def test_bad_input_gets_a_clear_error(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+def test_nearest_neighbours_do_not_count_the_sample_itself():
+    X = np.array([[0.0], [1.0], [3.0], [7.0]])
+    assert nearest_neighbour_distance(X, k=1).tolist() == [1, 1, 2, 4]
+    assert nearest_neighbour_distance(X, k=2).tolist() == [3, 2, 3, 6]

@@ -110,3 +110,14 @@ def test_a_result_without_data_is_refused(rng):
     result = ism(rng.standard_normal((9, 2)), supervised(np.arange(9) % 2), Gaussian(1.0), 1)
     with pytest.raises(ValueError, match="pass a Problem"):
         certify(replace(result, problem=None))
+
+
+def test_c73_is_the_largest_curvature_of_f_second(rng):
+    """(C.73)'s constant bounds B'MB for every unit B."""
+    X, y = rng.standard_normal((15, 3)), np.arange(15) % 2
+    result = ism(X, supervised(y), Gaussian(2.0), 1)
+    right = certify(result).bound_c73.right
+    second = SecondOrder(result.problem, result.W, result.problem.phi(result.W))
+    B = rng.standard_normal((second.size, 200))
+    B /= np.linalg.norm(B, axis=0)
+    assert (np.sum(B * second.m_times(B), axis=0) <= right + 1e-12).all()

@@ -160,3 +160,21 @@ def test_bad_input_gets_a_clear_error(make, words):
     X = np.arange(10.0).reshape(5, 2) + 1
     with pytest.raises(ValueError, match=words):
         make(X)
+
+
+def test_products_with_kept_tiles_are_no_passes(rng):
+    problem, V = random_problem("gaussian", rng), rng.standard_normal((4, 3))
+    for cache_bytes, passes in ((2**28, 1), (0, 3)):
+        problem.count.passes = 0
+        operator = problem.operator(orthonormal(4, 2, rng), cache_bytes)
+        for _ in range(3):
+            operator @ V
+        assert problem.count.passes == passes
+
+
+def test_float32_objective_is_accumulated_in_float64(rng):
+    """Tiles summed in single precision would round each to 6e-8 of its own size."""
+    n = 400
+    X, W = rng.standard_normal((n, 3)).astype("f4"), orthonormal(3, 2, rng).astype("f4")
+    problem = Problem(X, supervised(np.arange(n) % 2), Gaussian(1.0))
+    assert_allclose(problem.objective_and_phi(W)[0], problem.objective(W), rtol=1e-12)
