@@ -237,28 +237,17 @@ def counts():
     return {verdict: tally[verdict] for verdict in VERDICTS if tally[verdict]}
 
 
-def _link(claim_id, where):
-    places = where.get(claim_id, [])
-    if not places:
-        return ""
-    path, heading = places[0]
-    slug = re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
-    return f"[cell]({path.as_posix()}#{slug})" if slug else f"[cell]({path.as_posix()})"
-
-
-def _rows(claims, where, columns):
-    yield "| " + " | ".join(columns) + " |"
-    yield "|" + "---|" * len(columns)
+def _table(claims, where):
+    """Markdown rows: the claim's id (linked to its cell) and place; verdict, statement, note."""
+    yield from ("| claim | verdict and statement |", "|---|---|")
     for c in claims:
-        cell = {
-            "claim": f"`{c.id}`",
-            "where": c.where,
-            "says": c.says,
-            "verdict": c.verdict,
-            "note": c.note,
-            "checked": _link(c.id, where),
-        }
-        yield "| " + " | ".join(cell[name].replace("|", r"\|") for name in columns) + " |"
+        name = f"`{c.id}`"
+        if c.id in where:
+            path, heading = where[c.id][0]
+            slug = re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+            name = f"[{name}]({path.as_posix()}#{slug})"
+        text = f"**{c.verdict}** · {c.says}" + (f" *{c.note}*" if c.note else "")
+        yield f"| {name} {c.where} | {text} |".replace("<", r"\<")
 
 
 def pages():
@@ -272,7 +261,8 @@ def pages():
         "# The ledger of claims",
         "",
         f"Every numbered item of the parts covered so far: {len(ledger())} claims; {tally}.",
-        "A verdict is what the linked cell computed: the cell raises if it comes out otherwise.",
+        "The id of a claim links to the cell that checks it; the cell raises if its verdict is",
+        "not the one given here. In italics: the correction, the counterexample, or the reason.",
         "*Holds as corrected* means that the printed form fails and the corrected one passes;",
         "*open* means that nobody has checked it yet.",
     ]
@@ -280,16 +270,14 @@ def pages():
         "# Errata",
         "",
         "Each claim that does not simply hold: what is printed, what is wrong with it and what",
-        "is true instead, and the cell in which the printed form fails and the correction holds.",
+        "is true instead. The id links to the cell in which that is computed.",
     ]
     for chapter, claims in by_chapter.items():
-        columns = ("claim", "where", "says", "verdict", "note", "checked")
-        title = TITLES.get(chapter, chapter)
-        full += ["", f"## {title}", "", *_rows(claims, where, columns)]
+        heading = f"## {TITLES.get(chapter, chapter)}"
+        full += ["", heading, "", *_table(claims, where)]
         wrong = [c for c in claims if c.verdict in ("holds as corrected", "fails")]
         if wrong:
-            columns = ("claim", "where", "says", "verdict", "note", "checked")
-            errata += ["", f"## {title}", "", *_rows(wrong, where, columns)]
+            errata += ["", heading, "", *_table(wrong, where)]
     return {"ledger.md": "\n".join(full) + "\n", "errata.md": "\n".join(errata) + "\n"}
 
 

@@ -19,7 +19,7 @@ from sklearn.utils import Bunch, check_random_state
 FILES = {
     "cancer": ("cancer/cancer_683x9.csv", "cancer/cancer_683x9_labels.csv"),
 }
-"""Real sets by name: the files each needs, keys of ``registry.json``."""
+"""The files that each real set needs, as keys of ``registry.json``."""
 
 CANCER_FEATURES = (
     "clump thickness",

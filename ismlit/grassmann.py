@@ -28,7 +28,7 @@ def projector_distance(W1, W2):
 
 
 def geodesic(W, Z, t):
-    """The point at arc length t * |Z| from W (d, q) along the tangent Z (W'Z = 0)."""
+    """The point at arc length ``t |Z|`` from W (d, q) along the tangent Z (W'Z = 0)."""
     U, s, Vt = np.linalg.svd(Z, full_matrices=False)
     moved = (W @ Vt.T) * np.cos(t * s) + U * np.sin(t * s)
     return np.linalg.qr(moved @ Vt)[0].astype(W.dtype)

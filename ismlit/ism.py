@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.sparse.linalg import lobpcg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -212,6 +213,34 @@ def top_eigenvectors(matrix, q):
     d = len(matrix)
     values, vectors = eigh(matrix, subset_by_index=(max(d - q - 1, 0), d - 1))
     return values[::-1], vectors[:, ::-1][:, :q]
+
+
+def matrix_free_eigenvectors(problem, W, q, *, start=None, tol=1e-8, max_iter=200):
+    """Top q eigenvalues of Phi(W), falling, and their vectors, without forming the matrix.
+
+    LOBPCG on ``problem.operator(W)``: O(n^2 q) a product with the tiles of Psi kept, and
+    O(d q) memory instead of O(d^2). For d much larger than q; `start` (d, q) warm-starts it.
+
+    Raises
+    ------
+    RuntimeError
+        If LOBPCG does not reach `tol` (relative to the largest eigenvalue) in `max_iter` steps.
+    """
+    if 5 * q > problem.d:
+        raise ValueError(f"matrix-free needs d >= 5 q, got d = {problem.d}, q = {q}: use phi(W)")
+    operator = problem.operator(W)
+    block = np.random.default_rng(0).standard_normal((problem.d, q + 2))
+    block[:, :q] += 0 if start is None else 100 * start
+    with warnings.catch_warnings():  # whether it converged is tested below
+        warnings.simplefilter("ignore", UserWarning)
+        block = np.linalg.qr(block)[0].astype(problem.X.dtype)
+        scale = np.linalg.norm(operator @ block[:, 0])
+        values, vectors = lobpcg(operator, block, tol=tol * scale, maxiter=max_iter)
+    values, vectors = values[:q], vectors[:, :q]
+    error = np.linalg.norm(operator @ vectors - vectors * values) / np.abs(values).max()
+    if not error <= 100 * tol:
+        raise RuntimeError(f"LOBPCG did not converge in {max_iter} steps: residual {error:.1e}")
+    return values, vectors
 
 
 def nearest_eigenvectors(matrix, W):

@@ -113,7 +113,7 @@ def _c73(second):
 
 
 def gaussian_bound(problem, W, eigengap):
-    """Inequality (3.10): sigma^2 gap >= sum |Gamma| exp(.) ||x_i - x_j||^4 / sigma^2.
+    """Inequality (3.10), ``sigma^2 gap >= sum |Gamma| exp(.) ||x_i - x_j||^4 / sigma^2``.
 
     The gap of (3.10) is taken in chapter 3's scale of Phi, twice the one used here.
     """

@@ -21,7 +21,7 @@ class SupervisedIKDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     """Find the linear subspace of X on which the labels depend most, as HSIC measures it.
 
     Maximises Tr(HYY'H K_XW) over orthonormal W. The new features are linear in the old
-    ones, so `W_` can be read: entry (i, j) is the weight of feature i in component j.
+    ones, so ``W_`` can be read: entry (i, j) is the weight of feature i in component j.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class SupervisedIKDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     kernel_ : Kernel
     result_ : ISMResult
     certificate_ : Certificate
-        Whether W_ satisfies the first- and second-order conditions, with the numbers.
+        Whether ``W_`` satisfies the first- and second-order conditions, with the numbers.
     classes_ : array
     n_iter_ : int
 
@@ -99,7 +99,7 @@ class SupervisedIKDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.random_state = random_state
 
     def fit(self, X, y):
-        """Learn W_ from X (n_samples, n_features) and class labels y (n_samples,)."""
+        """Learn ``W_`` from X (n_samples, n_features) and class labels y (n_samples,)."""
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32), ensure_min_samples=2)
         check_classification_targets(y)

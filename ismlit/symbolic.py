@@ -41,7 +41,7 @@ class Derivation:
 
     @cached_property
     def beta(self):
-        """The argument of f: a symbol, non-negative for differences."""
+        """The symbol that stands for the argument of f, non-negative for differences."""
         sign = {"nonnegative": True} if self.kernel.pairs == "difference" else {"real": True}
         return sp.Symbol("beta", **sign)
 
@@ -80,7 +80,7 @@ class Derivation:
 
     @cached_property
     def gradient(self):
-        """dJ/dW by differentiating every entry: knows nothing of Phi."""
+        """dJ/dW by differentiating every entry, without knowing of Phi."""
         J = self.objective()
         return self.W.applyfunc(lambda w: sp.diff(J, w))
 

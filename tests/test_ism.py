@@ -11,7 +11,7 @@ from sklearn.preprocessing import scale
 from ismlit import datasets
 from ismlit.gamma import supervised
 from ismlit.grassmann import SecondOrder, principal_angles
-from ismlit.ism import ism, starting_point
+from ismlit.ism import ism, matrix_free_eigenvectors, starting_point
 from ismlit.kernels import Gaussian, Linear, Polynomial, Squared, gram, median_distance
 from ismlit.phi import Problem
 from tests.problems import FAMILY, kernel_for, orthonormal
@@ -216,3 +216,18 @@ def test_eigengap_of_the_history_is_the_certificates(rng):
     result = ism(X, supervised(y), Gaussian(2.0), 2)
     second = SecondOrder(result.problem, result.W, result.problem.phi(result.W))
     assert_allclose(result.history["eigengap"][-1], second.eigengap, rtol=1e-6)
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_matrix_free_eigenvectors_are_those_of_phi(warm, rng):
+    X, y = rng.standard_normal((50, 80)), np.arange(50) % 4
+    problem, W = Problem(X, supervised(y), Gaussian(9.0)), orthonormal(80, 3, rng)
+    values, vectors = np.linalg.eigh(problem.phi(W))
+    start = vectors[:, ::-1][:, :3] if warm else None
+    problem.count.passes = 0
+    found, V = matrix_free_eigenvectors(problem, W, 3, start=start)
+    assert_allclose(found, values[::-1][:3], rtol=1e-7)
+    assert principal_angles(V, vectors[:, ::-1][:, :3]).max() < 1e-5  # tol over the relative gap
+    assert problem.count.passes == 1
+    with pytest.raises(ValueError, match="d >= 5 q"):
+        matrix_free_eigenvectors(problem, W, 17)

@@ -24,6 +24,7 @@ def printed(table):
 def store(table, rows, seconds, settings):
     """Write book/results/<table>.json: numbers with versions, settings and wall time."""
     path: Path = folder().parent / "results" / f"{table}.json"
+    path.parent.mkdir(exist_ok=True)
     provenance = dict(
         versions={name: version(name) for name in PACKAGES},
         python=platform.python_version(),
