@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
+from ismlit.grassmann import first_order_residual
 from ismlit.ism import ISMResult, starting_point
 from ismlit.phi import Problem
 
@@ -75,8 +76,7 @@ def grassmann_trust_region(
     J, phi = at(found.point)
     values, rotation = eigh(found.point.T @ phi @ found.point)
     W = (found.point @ rotation)[:, ::-1]
-    phi_w = phi @ W
-    residual = float(np.linalg.norm(phi_w - W @ (W.T @ phi_w)) / np.linalg.norm(phi_w))
+    residual = first_order_residual(phi, W)
     return ISMResult(
         W=W * np.sign(W[np.abs(W).argmax(axis=0), range(q)]),
         eigenvalues=values[::-1],

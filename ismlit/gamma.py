@@ -25,6 +25,8 @@ class Gamma:
         F, s = check_array(self.F, dtype=(np.float64, np.float32)), np.asarray(self.s)
         if s.shape != (F.shape[1],):
             raise ValueError(f"s must have one entry per column of F: {s.shape} and {F.shape}")
+        if not np.isfinite(s).all():
+            raise ValueError(f"s must be finite, got {s}")
         object.__setattr__(self, "F", F)
         object.__setattr__(self, "s", s.astype(F.dtype))
 
@@ -62,12 +64,12 @@ class DenseGamma:
             raise ValueError(f"a dense Gamma must be square, got shape {array.shape}")
         scale = np.abs(array).max()
         skew = np.abs(array - array.T).max()
-        if skew > 8 * np.finfo(array.dtype).eps * scale:
+        if skew > np.sqrt(np.finfo(array.dtype).eps) * scale:  # more than products round to
             raise ValueError(
                 f"Gamma must be symmetric, but Gamma - Gamma' has an entry of {skew:.3g}; only "
                 "the symmetric part acts on the objective, so pass (Gamma + Gamma.T) / 2"
             )
-        object.__setattr__(self, "array", array)
+        object.__setattr__(self, "array", (array + array.T) / 2)
 
     n = property(lambda self: len(self.array))
 
@@ -151,6 +153,8 @@ def _spectral(U, Y, weight, degrees):
     F = centre(U if Y is None else np.hstack([U, Y]))
     if degrees is not None:
         degrees = column_or_1d(degrees)
+        if len(degrees) != len(F):
+            raise ValueError(f"one degree per sample is needed: {len(degrees)} for {len(F)}")
         if not (degrees > 0).all():
             raise ValueError(f"degrees must be positive, the smallest is {degrees.min():.3g}")
         F = F / np.sqrt(degrees)[:, None]
@@ -204,10 +208,10 @@ def hsic(K, L, *, estimator="biased"):
 def normalized_hsic(K, L):
     """HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L)), in [0, 1] for PSD K and L. Claim: eq-6.14."""
     K, L = _gram_of(K), _gram_of(L)
-    denominator = np.sqrt(hsic(K, K) * hsic(L, L))
-    if denominator <= 0:
-        raise ValueError("normalised HSIC is undefined: one of the Gram matrices is constant")
-    return hsic(K, L) / denominator
+    for matrix in (K, L):  # centring a constant matrix leaves rounding, not zero
+        if np.linalg.norm(_double_centre(matrix)) <= 1e-12 * np.linalg.norm(matrix):
+            raise ValueError("normalised HSIC is undefined: one of the Gram matrices is constant")
+    return hsic(K, L) / np.sqrt(hsic(K, K) * hsic(L, L))
 
 
 def _double_centre(K):

@@ -34,6 +34,17 @@ def geodesic(W, Z, t):
     return np.linalg.qr(moved @ Vt)[0].astype(W.dtype)
 
 
+def first_order_residual(phi, W):
+    """||Phi W - W (W' Phi W)||_F / ||Phi||_F: 0 when W is stationary, and when Phi is 0.
+
+    Relative to Phi, not to Phi W, which vanishes at a maximum where every chosen eigenvalue
+    is 0 (a Gamma that only penalises).
+    """
+    phi_w = phi @ W
+    size = np.linalg.norm(phi) if phi.any() else 1.0
+    return float(np.linalg.norm(phi_w - W @ (W.T @ phi_w)) / size)
+
+
 class SecondOrder:
     """``Kd - M`` at W (d, q) with Phi = Phi(W), in coordinates B = W_bar' Z of shape (d-q, q).
 
@@ -43,8 +54,8 @@ class SecondOrder:
     def __init__(self, problem, W, phi):
         q = W.shape[1]
         self.problem, self.dtype = problem, W.dtype
-        values, rotation = eigh(W.T @ phi @ W)
-        self.W, self.chosen = W @ rotation, values
+        values, self.rotation = eigh(W.T @ phi @ W)
+        self.W, self.chosen = W @ self.rotation, values  # columns as eigenvectors of Phi
         complement = qr(self.W)[0][:, q:]
         self.others, rotation = eigh(complement.T @ phi @ complement)
         self.W_bar = complement @ rotation
@@ -69,15 +80,21 @@ class SecondOrder:
         return (M + M.T) / 2
 
     def lowest(self, tol=1e-4, max_iter=30):
-        """Smallest eigenvalue of Kd - M, and its tangent direction Z (d, q) of norm 1."""
+        """Smallest eigenvalue of Kd - M, its tangent Z at the given W, and its error.
+
+        Z has shape (d, q) and norm 1. The error is the residual of the eigenpair: 0 up to
+        rounding where the matrix is formed, and a bound on the distance to some eigenvalue
+        where LOBPCG is used (more than 256 tangent dimensions).
+        """
         if self.size == 0:
-            return np.inf, np.zeros_like(self.W)
+            return np.inf, np.zeros_like(self.W), 0.0
         if self.size <= DENSE_LIMIT:
             values, vectors = eigh(np.diag(self.kd) - self.m_dense(), subset_by_index=(0, 0))
-            value, vector = values[0], vectors[:, 0]
+            value, vector, error = values[0], vectors[:, 0], 0.0
         else:
-            value, vector = self._lowest_lobpcg(tol, max_iter)
-        return float(value), self.W_bar @ vector.reshape(self.shape)
+            value, vector, error = self._lowest_lobpcg(tol, max_iter)
+        Z = self.W_bar @ vector.reshape(self.shape) @ self.rotation.T
+        return float(value), Z, float(error)
 
     def _lowest_lobpcg(self, tol, max_iter):
         """LOBPCG, preconditioned by the diagonal Kd, started where Kd is smallest."""
@@ -96,9 +113,10 @@ class SecondOrder:
         start[np.argsort(self.kd)[:4], range(4)] += np.abs(start).max()
         operator = LinearOperator(shape, matvec=product, matmat=product, dtype=dtype)
         inverse = LinearOperator(shape, matvec=precondition, matmat=precondition, dtype=dtype)
-        with warnings.catch_warnings():  # its accuracy is reported by the caller, not assumed
+        with warnings.catch_warnings():  # its accuracy is measured below, not assumed
             warnings.simplefilter("ignore", UserWarning)
             values, vectors = lobpcg(
                 operator, start, M=inverse, tol=tol * scale, maxiter=max_iter, largest=False
             )
-        return values[0], vectors[:, 0]
+        vector = vectors[:, 0]
+        return values[0], vector, np.linalg.norm(product(vector)[:, 0] - values[0] * vector)

@@ -18,7 +18,12 @@ from scipy.sparse.linalg import lobpcg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from ismlit.grassmann import SecondOrder, geodesic, projector_distance
+from ismlit.grassmann import (
+    SecondOrder,
+    first_order_residual,
+    geodesic,
+    projector_distance,
+)
 from ismlit.phi import Problem
 
 METHODS = ("safeguarded", "published")
@@ -39,7 +44,7 @@ class ISMResult:
     objective : float
         J(W) = Tr(Gamma K_XW).
     residual : float
-        First-order residual ||Phi W - W (W' Phi W)|| / ||Phi W||, 0 at a stationary point.
+        First-order residual ||Phi W - W (W' Phi W)||_F / ||Phi||_F, 0 at a stationary point.
     converged : bool
         Whether the stopping rule of the method was met. `message` says which.
     n_iter, n_phi : int
@@ -139,7 +144,9 @@ def ism(
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}")
     problem = Problem(X, gamma, kernel, n_jobs=n_jobs)
-    if not (isinstance(q, int | np.integer) and 1 <= q <= problem.d):
+    if not (tol >= 0 and max_iter >= 0):
+        raise ValueError(f"tol and max_iter must be at least 0, got {tol!r} and {max_iter!r}")
+    if not (isinstance(q, int | np.integer) and not isinstance(q, bool) and 1 <= q <= problem.d):
         raise ValueError(
             f"q must be an integer with 1 <= q <= d: q = {q!r}, d = {problem.d} features"
         )
@@ -164,13 +171,10 @@ def starting_point(problem, q, init, random_state=None):
     """An orthonormal W_0 of shape (d, q) in the dtype of X."""
     d, dtype = problem.d, problem.X.dtype
     if not isinstance(init, str):
-        W = np.array(init, dtype)
+        W = check_orthonormal(init, d, dtype)
         if W.shape != (d, q):
             raise ValueError(f"init must have shape ({d}, {q}), got {W.shape}")
-        error = np.abs(W.T @ W - np.eye(q)).max()
-        if not error < 1e-4:
-            raise ValueError(f"init must have orthonormal columns; W'W - I is up to {error:.2g}")
-        return np.linalg.qr(W)[0]
+        return W
     if init == "taylor":
         return _taylor(problem, q)
     if init == "pca":
@@ -179,6 +183,17 @@ def starting_point(problem, q, init, random_state=None):
         normal = check_random_state(random_state).standard_normal((d, q))
         return np.linalg.qr(normal)[0].astype(dtype)
     raise ValueError(f"init must be an orthonormal array or one of {INITS}, got {init!r}")
+
+
+def check_orthonormal(W, d, dtype):
+    """A fresh orthonormal basis of the span of W (d, q), which must be nearly orthonormal."""
+    W = np.array(W, dtype)
+    if W.ndim != 2 or W.shape[0] != d:
+        raise ValueError(f"W must have shape ({d}, q), got {W.shape}")
+    error = np.abs(W.T @ W - np.eye(W.shape[1])).max()
+    if not error < 1e-4:
+        raise ValueError(f"W must have orthonormal columns; W'W - I has an entry of {error:.2g}")
+    return np.linalg.qr(W)[0]
 
 
 def _taylor(problem, q):
@@ -274,11 +289,12 @@ class _Run:
 
     def gradient(self):
         """Phi W - W (W' Phi W): zero at a stationary point."""
-        return _outside(self.phi @ self.W, self.W)
+        phi_w = self.phi @ self.W
+        return phi_w - self.W @ (self.W.T @ phi_w)
 
     @property
     def residual(self):
-        return _residual(self.phi, self.W)
+        return first_order_residual(self.phi, self.W)
 
     def record(self, shift, movement, change):
         self.log.append(
@@ -320,18 +336,26 @@ class _Run:
         """Level-shifted steps with extrapolation; J never falls by more than its rounding."""
         shift, memory = 0.0, deque(maxlen=8)
         while True:
-            if self.residual <= self.tol:
-                if not (escape and self.leave_saddle()):
-                    return True, "the first-order residual is below tol"
+            stationary, moved = self.residual <= self.tol, True
+            if not stationary:
+                if self.n_iter >= self.max_iter:
+                    return False, "max_iter reached"
+                memory.append((self.phi, self.gradient() @ self.W.T))
+                if not self.extrapolated_step(memory):
+                    shift, moved = self.shifted_step(shift)
+            if stationary or not moved:
+                flat = stationary or np.linalg.norm(self.gradient()) <= self.noise
+                message = "the first-order residual is below tol"
+                if not stationary:
+                    message = "no step raises the objective above its rounding error"
+                saddle = escape and self.at_saddle()
+                if not saddle:
+                    return bool(flat), message
+                if self.n_iter >= self.max_iter:
+                    return False, "max_iter reached at a saddle"
+                if not self.leave_saddle(saddle):
+                    return False, "at a saddle, and no step along it raises the objective"
                 shift, memory = 0.0, deque(maxlen=8)
-            if self.n_iter >= self.max_iter:
-                return False, "max_iter reached"
-            memory.append((self.phi, self.gradient() @ self.W.T))
-            if not self.extrapolated_step(memory):
-                shift, moved = self.shifted_step(shift)
-                if not moved:
-                    flat = np.linalg.norm(self.gradient()) <= self.noise
-                    return bool(flat), "no step raises the objective above its rounding error"
 
     def shifted_step(self, shift):
         """One step with Phi + shift P, the shift raised until the step passes the test.
@@ -342,14 +366,16 @@ class _Run:
         to try, and whether the point moved.
         """
         P = self.W @ self.W.T
-        floor = 0.05 * np.linalg.norm(self.phi, 2)
+        floor = 0.05 * np.linalg.norm(self.phi)
         while True:
             W = top_eigenvectors(self.phi + shift * P, self.W.shape[1])[1]
             promised = float(np.sum(W * (self.phi @ W)) - np.sum(self.W * (self.phi @ self.W)))
             J, phi = self.problem.objective_and_phi(W)
             at_rounding = promised <= 10 * self.noise
             if at_rounding:
-                passed = J >= self.J - self.noise and _residual(phi, W) < 0.9 * self.residual
+                passed = (
+                    J >= self.J - self.noise and first_order_residual(phi, W) < 0.9 * self.residual
+                )
             else:
                 passed = J - self.J >= promised / 4
             if passed:
@@ -376,20 +402,22 @@ class _Run:
         mixture = sum(w * phi for w, (phi, _) in zip(weights, memory, strict=True))
         W = nearest_eigenvectors(mixture.astype(self.phi.dtype), self.W)
         J, phi = self.problem.objective_and_phi(W)
-        if J < self.J - self.noise or _residual(phi, W) > 0.7 * self.residual:
+        if J < self.J - self.noise or first_order_residual(phi, W) > 0.7 * self.residual:
             memory.clear()
             return False
         self.move(W, J, phi, 0.0)
         return True
 
-    def leave_saddle(self):
-        """Step along a direction of positive curvature of J, if there is one."""
-        lowest, Z = SecondOrder(self.problem, self.W, self.phi).lowest()
-        if lowest > -1e-6 * np.linalg.norm(self.phi, 2):
-            return False
+    def at_saddle(self):
+        """The tangent along which J curves upwards most, in a list; empty if there is none."""
+        lowest, Z, _ = SecondOrder(self.problem, self.W, self.phi).lowest()
+        return [Z] if lowest < -1e-6 * np.linalg.norm(self.phi) else []
+
+    def leave_saddle(self, saddle):
+        """Step along that tangent, to either side, as far as J rises; False if it never does."""
         for t in 0.8 * 0.5 ** np.arange(12):
-            for direction in (Z, -Z):
-                W = geodesic(self.W, direction, t)
+            for sign in (1, -1):
+                W = geodesic(self.W, sign * saddle[0], t)
                 J, phi = self.problem.objective_and_phi(W)
                 if J > self.J + self.noise:
                     self.move(W, J, phi, 0.0)
@@ -415,26 +443,13 @@ class _Run:
         )
 
 
-def _outside(V, W):
-    """The part of V outside the span of W."""
-    return V - W @ (W.T @ V)
-
-
-def _residual(phi, W):
-    phi_w = phi @ W
-    norm = np.linalg.norm(phi_w)
-    return float(np.linalg.norm(_outside(phi_w, W)) / norm) if norm else 0.0
-
-
 def _eigengap(phi, W):
     """Smallest Ritz value on span(W) minus the largest on its complement."""
-    q = W.shape[1]
-    if q == len(phi):
+    d, q = W.shape
+    if q == d:
         return np.inf
     rest = phi - W @ (W.T @ phi)
-    rest = rest - (rest @ W) @ W.T
-    bottom = np.linalg.norm(phi)  # moves span(W) below everything else
-    outside = eigh(
-        rest - 2 * bottom * (W @ W.T), eigvals_only=True, subset_by_index=[len(phi) - 1] * 2
-    )
+    rest = rest - (rest @ W) @ W.T  # Phi on the complement of W ...
+    rest = rest - 2 * np.linalg.norm(phi) * (W @ W.T)  # ... and W below everything else
+    outside = eigh(rest, eigvals_only=True, subset_by_index=[d - 1, d - 1])
     return float(np.linalg.eigvalsh(W.T @ phi @ W)[0] - outside[0])

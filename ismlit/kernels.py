@@ -113,7 +113,16 @@ def _symbolic_derivative(kernel, order):
 
     symbol = sp.Symbol("beta", nonnegative=True) if kernel.pairs == "difference" else None
     symbol = symbol or sp.Symbol("beta", real=True)
-    return sp.diff(kernel.f(symbol, symbolic_functions()), symbol, order), symbol
+    try:
+        derivative = sp.diff(kernel.f(symbol, symbolic_functions()), symbol, order)
+        if derivative.has(sp.DiracDelta, sp.Subs, sp.zoo, sp.nan):
+            raise TypeError("f has a kink")
+    except (TypeError, AttributeError) as error:
+        raise TypeError(
+            f"the derivatives of {kernel!r} could not be derived ({error}): write f with the "
+            "functions of xp, twice differentiable, or subclass Kernel and give df and d2f"
+        ) from error
+    return derivative, symbol
 
 
 @lru_cache(maxsize=1)
@@ -124,6 +133,10 @@ def symbolic_functions():
     class SymbolicFunctions:
         _renamed = {"abs": "Abs", "arctan": "atan", "arcsin": "asin", "arccos": "acos"}
         _renamed |= {"power": "Pow", "maximum": "Max", "minimum": "Min"}
+
+        log1p = staticmethod(lambda x: sp.log(1 + x))
+        expm1 = staticmethod(lambda x: sp.exp(x) - 1)
+        square = staticmethod(lambda x: x**2)
 
         def __getattr__(self, name):
             return getattr(sp, self._renamed.get(name, name))
@@ -137,7 +150,10 @@ def _float(array):
 
 def _check_positive(kernel, name):
     value = getattr(kernel, name)
-    if isinstance(value, int | float | np.number) and not (value > 0 and np.isfinite(value)):
+    if hasattr(value, "free_symbols"):  # a symbolic parameter
+        return
+    number = isinstance(value, int | float | np.number)
+    if not (number and value > 0 and np.isfinite(value) and value**2 > 0):
         raise ValueError(
             f"{name} of {type(kernel).__name__} must be positive and finite, got {value!r}; "
             "median_distance(X) is a usual bandwidth"
@@ -192,8 +208,12 @@ class Polynomial(Kernel):
     pairs = "inner"
 
     def __post_init__(self):
-        if isinstance(self.degree, int | float) and not (self.degree >= 1 and self.degree % 1 == 0):
+        if hasattr(self.degree, "free_symbols") or hasattr(self.c, "free_symbols"):
+            return
+        if not (self.degree >= 1 and self.degree % 1 == 0):
             raise ValueError(f"degree must be an integer of at least 1, got {self.degree!r}")
+        if not np.isfinite(self.c):
+            raise ValueError(f"c must be finite, got {self.c!r}")
 
     def f(self, beta, xp=np):
         return (beta + self.c) ** self.degree
@@ -360,14 +380,19 @@ def gram(kernel, X, W=None, X2=None):
     ``W`` (d, q) is the projection, identity when None. Dense: meant for theory and small n;
     the solver never forms it.
     """
-    Z = X if W is None else X @ W
-    Z2 = Z if X2 is None else (X2 if W is None else X2 @ W)
+    X = np.asarray(X)
+    project = lambda A: A if W is None else A @ W
+    mean = X.mean(axis=0)  # differences do not see it, and round less without it
+    pairs = {
+        "inner": (project(X), project(X if X2 is None else X2)),
+        "difference": (project(X - mean), project((X if X2 is None else X2) - mean)),
+    }
     total = 0
     for weight, part in kernel.terms():
-        beta = betas(part.pairs, Z, Z2)
+        beta = betas(part.pairs, *pairs[part.pairs])
         if X2 is None and part.pairs == "difference":
             np.fill_diagonal(beta, 0)
-        u = part.scale(len(Z))
+        u = part.scale(len(X))
         if u is not None:
             if X2 is not None:
                 raise ValueError("RelativeGaussian has bandwidths for one sample only: omit X2")
@@ -377,6 +402,11 @@ def gram(kernel, X, W=None, X2=None):
 
 
 # ---------------------------------------------------------------- bandwidths
+
+
+def _distances(X):
+    """All distances of the rows of X, centred first so that a far origin costs no digits."""
+    return pairwise_distances(X - X.mean(axis=0))
 
 
 def median_distance(X, *, over="all", max_samples=5000, random_state=0):
@@ -401,7 +431,7 @@ def median_distance(X, *, over="all", max_samples=5000, random_state=0):
     if len(X) > max_samples:
         rng = check_random_state(random_state)
         X = X[rng.choice(len(X), max_samples, replace=False)]
-    distances = pairwise_distances(X)
+    distances = _distances(X)
     pairs = distances if over == "all" else distances[np.triu_indices(len(X), 1)]
     median = float(np.median(pairs))
     if median == 0:
@@ -415,7 +445,7 @@ def median_distance(X, *, over="all", max_samples=5000, random_state=0):
 def nearest_neighbour_distance(X, k=7):
     """Distance of each row of X (n, d) to its k-th neighbour, shape (n,): local bandwidths."""
     X = check_array(X, ensure_min_samples=k + 1)
-    return np.sort(pairwise_distances(X), axis=1)[:, k]
+    return np.sort(_distances(X), axis=1)[:, k]
 
 
 def max_separation(X, y, *, bounds=(0.05, 20.0)):
@@ -433,7 +463,7 @@ def max_separation(X, y, *, bounds=(0.05, 20.0)):
     from scipy.optimize import minimize_scalar
 
     X = check_array(X, ensure_min_samples=2)
-    squares = pairwise_distances(X, metric="sqeuclidean")
+    squares = _distances(X) ** 2
     y = np.asarray(y)
     same = y[:, None] == y
     if same.all():

@@ -6,8 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ismlit.grassmann import SecondOrder, principal_angles, projector_distance
-from ismlit.ism import ISMResult
+from ismlit.grassmann import (
+    SecondOrder,
+    first_order_residual,
+    principal_angles,
+    projector_distance,
+)
+from ismlit.ism import ISMResult, check_orthonormal
 from ismlit.kernels import Gaussian
 from ismlit.phi import Problem
 
@@ -37,10 +42,11 @@ class Certificate:
     Attributes
     ----------
     residual : float
-        ||Phi W - W (W' Phi W)|| / ||Phi W||: the first-order condition (lem-C.1).
-    curvature : float
+        ||Phi W - W (W' Phi W)||_F / ||Phi||_F: the first-order condition (lem-C.1).
+    curvature, curvature_error : float
         Smallest eigenvalue of Kd - M, minus half the Riemannian Hessian of J: the exact
-        second-order condition is curvature >= 0 (thm-5.1, in its exact form).
+        second-order condition is curvature >= 0 (thm-5.1, in its exact form). The error is 0
+        where that matrix was formed, else the residual of the eigenpair that LOBPCG found.
     eigengap : float
         Smallest eigenvalue of Phi on span(W) minus the largest off it. Negative when W is
         not the dominant eigenspace: such a W can be a maximum, but no fixed point of ISM.
@@ -54,6 +60,7 @@ class Certificate:
 
     residual: float
     curvature: float
+    curvature_error: float
     eigengap: float
     is_stationary: bool
     is_second_order: bool
@@ -65,7 +72,8 @@ class Certificate:
         return (
             f"local maximum to second order: {verdict}\n"
             f"  residual  {self.residual:.1e}\n"
-            f"  curvature {self.curvature:.4g}  (smallest eigenvalue of Kd - M)\n"
+            f"  curvature {self.curvature:.4g} ± {self.curvature_error:.1g}  "
+            "(smallest eigenvalue of Kd - M)\n"
             f"  eigengap  {self.eigengap:.4g}\n"
             f"  (C.73)    {self.bound_c73}\n"
             f"  (3.10)    {self.bound_310}"
@@ -81,7 +89,8 @@ def certify(result: ISMResult | Problem, W=None, *, tol=1e-5, bounds=True):
     W : array of shape (d, q), optional
         The point to certify; required with a Problem.
     tol : float
-        Largest residual, and most negative curvature relative to ||Phi||, that pass.
+        Largest residual, and most negative curvature (less its error) relative to ||Phi||,
+        that pass; raised to 400 times the rounding of X's type.
     bounds : bool
         Also evaluate the printed sufficient conditions (one more pass, and the largest
         eigenvalue of M where the tangent space has at most 256 dimensions).
@@ -89,20 +98,23 @@ def certify(result: ISMResult | Problem, W=None, *, tol=1e-5, bounds=True):
     problem = result if isinstance(result, Problem) else result.problem
     if problem is None:
         raise ValueError("this result carries no data (it was stored without); pass a Problem")
-    W = np.asarray(result.W if W is None else W, problem.X.dtype)
+    if W is None and result is problem:
+        raise ValueError("to certify a Problem, pass the W of shape (d, q) to be certified")
+    W = check_orthonormal(result.W if W is None else W, problem.d, problem.X.dtype)
+    tol = max(tol, 400 * np.finfo(problem.X.dtype).eps)
     phi = problem.phi(W)
-    phi_w = phi @ W
-    residual = float(np.linalg.norm(phi_w - W @ (W.T @ phi_w)) / np.linalg.norm(phi_w))
+    residual = first_order_residual(phi, W)
     second = SecondOrder(problem, W, phi)
-    curvature = second.lowest()[0]
+    curvature, _, error = second.lowest()
     small = 0 < second.size <= 256
     gaussian = isinstance(problem.kernel, Gaussian)
     return Certificate(
         residual=residual,
         curvature=curvature,
+        curvature_error=error,
         eigengap=second.eigengap,
         is_stationary=residual <= tol,
-        is_second_order=curvature >= -tol * np.linalg.norm(phi, 2),
+        is_second_order=curvature - error >= -tol * np.linalg.norm(phi),
         bound_c73=_c73(second) if bounds and small else None,
         bound_310=gaussian_bound(problem, W, second.eigengap) if bounds and gaussian else None,
     )

@@ -52,6 +52,10 @@ class Problem:
 
     def __post_init__(self):
         X = check_array(self.X, dtype=(np.float64, np.float32), ensure_min_samples=2)
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(
+                f"kernel must be a Kernel, got {self.kernel!r}; as_kernel(name, X) makes one"
+            )
         gamma = as_gamma(self.gamma)
         if gamma.n != len(X):
             raise ValueError(f"Gamma is for {gamma.n} samples but X has {len(X)}")
@@ -98,6 +102,12 @@ class Problem:
             if pairs == "difference":  # X'(D - Psi)X, Psi = upper + upper'
                 product = degrees[:, None] * data - 2 * product
             half += data.T @ product
+        if not (np.isfinite(value) and np.isfinite(half).all()):
+            raise ValueError(
+                f"{self.kernel!r} gives a non-finite value or derivative on this data: f and f' "
+                "must be finite wherever beta falls, beta = 0 included (scale the data, or "
+                "choose a formula that is smooth at 0)"
+            )
         return value, half + half.T
 
     def phi(self, W):
@@ -113,8 +123,13 @@ class Problem:
 
         The part of the Hessian that comes from f''. One pass for all directions.
         """
-        Z = np.atleast_3d(np.asarray(Z, self.X.dtype))
-        return sum(self._sweep(_curvature_row, W, Z))
+        Z = np.asarray(Z, self.X.dtype)
+        if Z.ndim != 3 or Z.shape[1:] != np.shape(W):
+            raise ValueError(f"Z must have shape (m, *W.shape) = (m, {np.shape(W)}), got {Z.shape}")
+        found = sum(self._sweep(_curvature_row, W, Z))
+        if not np.isfinite(found).all():
+            raise ValueError(f"{self.kernel!r} has a non-finite second derivative on this data")
+        return found
 
     def operator(self, W, cache_bytes=2**28):
         """Phi(W) as a LinearOperator on blocks of vectors: the d x d matrix is never formed.

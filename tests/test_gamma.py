@@ -7,6 +7,7 @@ from scipy.stats import ortho_group
 
 from ismlit.gamma import (
     DenseGamma,
+    Gamma,
     alternative,
     hsic,
     normalized_hsic,
@@ -95,8 +96,17 @@ def test_normalised_hsic_bounds(rng):
         (lambda: hsic(np.eye(3), np.eye(3), estimator="fair"), "'unbiased'"),
         (lambda: hsic(np.eye(3), np.eye(3), estimator="unbiased"), "at least 4"),
         (lambda: normalized_hsic(np.ones((3, 3)), np.eye(3)), "constant"),
+        (lambda: normalized_hsic(np.full((13, 13), 1e6 / 3), np.eye(13)), "constant"),
+        (lambda: alternative(np.eye(3), [0, 1, 1], 1.0, degrees=[2.0]), "one degree per sample"),
+        (lambda: Gamma(np.eye(3), [1, np.nan, 1]), "s must be finite"),
     ],
 )
 def test_bad_input_gets_a_clear_error(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+def test_rounding_of_a_textbook_gamma_is_accepted(rng):
+    H, Y = centring(100), np.eye(3)[np.arange(100) % 3]
+    gamma = DenseGamma(H @ Y @ Y.T @ H)
+    assert np.array_equal(gamma.array, gamma.array.T)

@@ -186,7 +186,7 @@ def test_not_converged_is_said(breast_cancer):
         (dict(method="fast"), "'safeguarded'"),
         (dict(init="best"), "'taylor'"),
         (dict(init=np.ones((3, 1))), "orthonormal columns"),
-        (dict(init=np.ones((2, 1))), r"shape \(3, 1\)"),
+        (dict(init=np.ones((2, 1))), r"shape \(3, q\)"),
         (dict(kernel=Gaussian(1e-4)), "underflows"),
         (dict(X=np.full((8, 3), np.nan)), "NaN"),
         (dict(X=np.zeros((8, 3))), "Phi is exactly zero"),

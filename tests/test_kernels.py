@@ -134,3 +134,22 @@ def test_nearest_neighbours_do_not_count_the_sample_itself():
     X = np.array([[0.0], [1.0], [3.0], [7.0]])
     assert nearest_neighbour_distance(X, k=1).tolist() == [1, 1, 2, 4]
     assert nearest_neighbour_distance(X, k=2).tolist() == [3, 2, 3, 6]
+
+
+def test_a_far_origin_costs_no_digits(rng):
+    X = rng.standard_normal((20, 3))
+    assert_allclose(median_distance(X + 1e8), median_distance(X), rtol=1e-6)  # eps * 1e8
+    assert_allclose(gram(Gaussian(1.0), X + 1e7), gram(Gaussian(1.0), X), atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda beta, xp: xp.maximum(1 - beta, 0),
+        lambda beta, xp: np.exp(-beta),
+        lambda beta, xp: xp.where(beta > 1, 0, 1),
+    ],
+)
+def test_a_formula_that_sympy_cannot_derive_is_refused_in_words(f):
+    with pytest.raises(TypeError, match="twice differentiable, or subclass Kernel"):
+        Kernel(f).d2f(np.ones(3))

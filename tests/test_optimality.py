@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from ismlit.gamma import supervised
+from ismlit.gamma import Gamma, centre, supervised
 from ismlit.grassmann import (
     DENSE_LIMIT,
     SecondOrder,
@@ -121,3 +121,47 @@ def test_c73_is_the_largest_curvature_of_f_second(rng):
     B = rng.standard_normal((second.size, 200))
     B /= np.linalg.norm(B, axis=0)
     assert (np.sum(B * second.m_times(B), axis=0) <= right + 1e-12).all()
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_the_lowest_direction_is_a_tangent_at_the_given_frame(q, rng):
+    """J along geodesic(W, Z) bends by -2 lowest, for a W whose columns are in no special order."""
+    problem = random_problem("gaussian", rng, n=12, d=5)
+    W = ism(problem.X, problem.gamma, problem.kernel, q, tol=1e-10).W @ orthonormal(q, q, rng)
+    lowest, Z, error = SecondOrder(problem, W, problem.phi(W)).lowest()
+    assert error == 0 and abs(W.T @ Z).max() < 1e-12 and abs(np.linalg.norm(Z) - 1) < 1e-12
+    h = 1e-3
+    J = [problem.objective(geodesic(W, Z, t)) for t in (-h, 0, h)]
+    bend = (J[0] - 2 * J[1] + J[2]) / h**2
+    assert_allclose(bend, -2 * lowest, atol=1e-4 * np.linalg.norm(problem.phi(W)))
+
+
+def test_a_saddle_is_left_with_two_components():
+    X = np.array([[-1, -1, -1], [1, 0, 1], [0, 0, 0], [0, 2, 0], [1, 1, 1], [-1, -2, -1.0]])
+    result = ism(X, supervised([0, 0, 0, 1, 1, 1]), Gaussian(1.0), 2, init="pca")
+    assert certify(result).is_second_order
+    assert_allclose(result.objective, 3.3406, atol=1e-4)  # the best of many random starts
+
+
+def test_a_maximum_where_phi_w_vanishes_is_stationary(rng):
+    """A Gamma that only penalises: the best W is blind, Phi W = 0 there."""
+    x = rng.standard_normal(30)
+    gamma = Gamma(centre(rng.standard_normal((30, 2))), -np.ones(2))
+    result = ism(np.c_[x, x], gamma, Gaussian(1.0), 1, init="random", random_state=0)
+    assert_allclose(np.abs(result.W.ravel()), np.sqrt(0.5), atol=1e-4)
+    assert result.converged and certify(result).is_stationary
+
+
+def test_float32_is_certified_at_its_own_precision(rng):
+    X = rng.standard_normal((60, 4))
+    result = ism(X.astype("f4"), supervised(X[:, 0] ** 2 > 0.5), Gaussian(1.5), 2)
+    assert result.converged and certify(result).is_stationary
+
+
+@pytest.mark.parametrize(
+    ("W", "words"),
+    [(None, "pass the W"), (2 * np.eye(4)[:, :2], "orthonormal"), (np.eye(3), r"shape \(4, q\)")],
+)
+def test_only_frames_are_certified(W, words, rng):
+    with pytest.raises(ValueError, match=words):
+        certify(random_problem("gaussian", rng), W)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from ismlit.gamma import supervised
-from ismlit.kernels import Gaussian, Polynomial
+from ismlit.kernels import Gaussian, Kernel, Polynomial
 from ismlit.phi import Problem
 from tests.problems import FAMILY, brute_force, orthonormal, random_problem
 
@@ -178,3 +178,16 @@ def test_float32_objective_is_accumulated_in_float64(rng):
     X, W = rng.standard_normal((n, 3)).astype("f4"), orthonormal(3, 2, rng).astype("f4")
     problem = Problem(X, supervised(np.arange(n) % 2), Gaussian(1.0))
     assert_allclose(problem.objective_and_phi(W)[0], problem.objective(W), rtol=1e-12)
+
+
+@pytest.mark.parametrize("f", [lambda b, xp: xp.exp(-xp.sqrt(b)), lambda b, xp: 1 / b])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the division itself; the error follows
+def test_a_kernel_singular_at_zero_is_refused_in_words(f, rng):
+    problem = Problem(rng.standard_normal((6, 2)), np.eye(6), Kernel(f))
+    with pytest.raises(ValueError, match="beta = 0 included"):
+        problem.phi(np.eye(2)[:, :1])
+
+
+def test_a_kernel_must_be_a_kernel():
+    with pytest.raises(TypeError, match="as_kernel"):
+        Problem(np.eye(3), np.eye(3), "gaussian")
