@@ -2,8 +2,8 @@
 
 ISM is the self-consistent-field iteration of a nonlinear eigenproblem. As published it can
 cycle; here a level shift and a test of each step make it monotone (book: "When ISM does not
-converge"), Pulay's extrapolation (DIIS) removes the slow tail, and an escape step leaves
-stationary points that are not local maxima.
+converge"), Pulay's extrapolation (DIIS) and Newton steps remove the slow tail, and an escape
+step leaves stationary points that are not local maxima.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ismlit.grassmann import (
+    DENSE_LIMIT,
     SecondOrder,
     first_order_residual,
     geodesic,
@@ -333,7 +334,7 @@ class _Run:
         return False, "max_iter reached"
 
     def safeguarded(self, escape):
-        """Level-shifted steps with extrapolation; J never falls by more than its rounding."""
+        """Level-shifted, extrapolated and Newton steps; J never falls beyond its rounding."""
         shift, memory = 0.0, deque(maxlen=8)
         while True:
             stationary, moved = self.residual <= self.tol, True
@@ -341,7 +342,9 @@ class _Run:
                 if self.n_iter >= self.max_iter:
                     return False, "max_iter reached"
                 memory.append((self.phi, self.gradient() @ self.W.T))
-                if not self.extrapolated_step(memory):
+                if self.is_slow() and self.newton_step():
+                    memory.clear()
+                elif not self.extrapolated_step(memory):
                     shift, moved = self.shifted_step(shift)
             if stationary or not moved:
                 flat = stationary or np.linalg.norm(self.gradient()) <= self.noise
@@ -373,9 +376,7 @@ class _Run:
             J, phi = self.problem.objective_and_phi(W)
             at_rounding = promised <= 10 * self.noise
             if at_rounding:
-                passed = (
-                    J >= self.J - self.noise and first_order_residual(phi, W) < 0.9 * self.residual
-                )
+                passed = J >= self.J - self.noise and _falls(phi, W, self.residual)
             else:
                 passed = J - self.J >= promised / 4
             if passed:
@@ -407,6 +408,33 @@ class _Run:
             return False
         self.move(W, J, phi, 0.0)
         return True
+
+    def is_slow(self):
+        """Has the residual not even halved over the last five points?"""
+        past = [entry["residual"] for entry in self.log[-6:]]
+        return len(past) == 6 and past[-1] > past[0] / 2
+
+    def newton_step(self):
+        """A step by the exact second-order form, where its matrix is small enough to be formed.
+
+        Negative curvatures count by their size, so that the direction ascends. Taken if J
+        rises; costs a pass for the matrix and one for each length tried.
+        """
+        second = SecondOrder(self.problem, self.W, self.phi)
+        if not 0 < second.size <= DENSE_LIMIT:
+            return False
+        slope = (second.W_bar.T @ self.phi @ second.W).ravel()
+        values, vectors = eigh(np.diag(second.kd) - second.m_dense())
+        floor = 1e-8 * np.abs(values).max()
+        step = vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), floor))
+        Z = second.W_bar @ step.reshape(second.shape) @ second.rotation.T
+        for length in min(1.0, 0.5 / np.linalg.norm(Z)) * 0.5 ** np.arange(6):
+            W = geodesic(self.W, Z, length)
+            J, phi = self.problem.objective_and_phi(W)
+            if J > self.J or (J > self.J - self.noise and _falls(phi, W, self.residual)):
+                self.move(W, J, phi, 0.0)
+                return True
+        return False
 
     def at_saddle(self):
         """The tangent along which J curves upwards most, in a list; empty if there is none."""
@@ -441,6 +469,10 @@ class _Run:
             history={key: np.array([entry[key] for entry in self.log]) for key in self.log[0]},
             problem=self.problem,
         )
+
+
+def _falls(phi, W, residual):
+    return first_order_residual(phi, W) < 0.9 * residual
 
 
 def _eigengap(phi, W):
