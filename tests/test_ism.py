@@ -231,3 +231,40 @@ def test_matrix_free_eigenvectors_are_those_of_phi(warm, rng):
     assert problem.count.passes == 1
     with pytest.raises(ValueError, match="d >= 5 q"):
         matrix_free_eigenvectors(problem, W, 17)
+
+
+@pytest.mark.parametrize(("seed", "sigma", "q"), [(13, 0.8, 2), (54, 0.5, 1), (61, 1.2, 2)])
+def test_extrapolation_never_lowers_the_objective(seed, sigma, q):
+    """Small bandwidths, where a smaller residual can mean a lower J: both tests are needed."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((20, 4)), np.arange(20) % 3
+    result = ism(X, supervised(y), Gaussian(sigma), q, init="random", random_state=seed)
+    J = result.history["objective"]
+    assert result.converged and (np.diff(J) >= -1e-14 * J.max()).all()
+
+
+def test_a_nearly_flat_valley_is_crossed_by_newton_steps():
+    """The fixed-point steps alone shrink the residual by less than 1 % each here."""
+    seed = 14103946
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((20, 4)), np.arange(20) % 3
+    result = ism(X, supervised(y), FAMILY["user"], 3, init="random", random_state=seed % 1000)
+    assert result.converged and result.n_phi <= 100
+    assert_allclose(result.objective, 13.68425, atol=1e-4)  # the plain steps stop at 13.607
+
+
+def test_ties_of_the_taylor_start_are_broken_by_variance(rng):
+    """Two classes leave Phi_0 with one positive eigenvalue; the second column is a choice."""
+    X, y = rng.standard_normal((40, 5)) * [1, 1, 1, 7, 1], np.arange(40) % 2
+    X[:, 0] += 4 * y
+    problem = Problem(X, supervised(y), Gaussian(4.0))
+    W = starting_point(problem, 2, "taylor")
+    null = np.linalg.eigh(problem.phi_0())[1][:, :4]
+    spread = null.T @ np.cov(X.T) @ null
+    assert_allclose(W[:, 1] @ np.cov(X.T) @ W[:, 1], np.linalg.eigvalsh(spread)[-1], rtol=1e-9)
+
+
+def test_float32_stops_at_its_own_rounding(rng):
+    X, y = rng.standard_normal((40, 4)).astype("f4"), np.arange(40) % 2
+    result = ism(X, supervised(y), Gaussian(2.0), 1, tol=0)
+    assert result.converged and result.message == "the first-order residual is below tol"
