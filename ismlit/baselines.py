@@ -7,10 +7,9 @@ not implementations.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
 
 from ismlit.grassmann import first_order_residual
-from ismlit.ism import ISMResult, starting_point
+from ismlit.ism import ISMResult, canonical_frame, starting_point
 from ismlit.phi import Problem
 
 
@@ -74,12 +73,11 @@ def grassmann_trust_region(
         initial_point=start,
     )
     J, phi = at(found.point)
-    values, rotation = eigh(found.point.T @ phi @ found.point)
-    W = (found.point @ rotation)[:, ::-1]
+    eigenvalues, W = canonical_frame(phi, found.point)
     residual = first_order_residual(phi, W)
     return ISMResult(
-        W=W * np.sign(W[np.abs(W).argmax(axis=0), range(q)]),
-        eigenvalues=values[::-1],
+        W=W,
+        eigenvalues=eigenvalues,
         objective=J,
         residual=residual,
         converged=residual <= 10 * tol,

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import check_array, column_or_1d
 
-from ismlit.kernels import Kernel, gram
-
 
 @dataclass(frozen=True, eq=False)
 class Gamma:
@@ -218,8 +216,3 @@ def _double_centre(K):
     """HKH without H."""
     means = K.mean(axis=0)
     return K - means - K.mean(axis=1)[:, None] + means.mean()
-
-
-def hsic_of_data(X, y, kernel: Kernel):
-    """Biased HSIC between the rows of X (n, d) under `kernel` and the labels y (n,)."""
-    return hsic(gram(kernel, np.asarray(X)), np.asarray(y))

@@ -8,6 +8,7 @@ of Phi) and M = 1/2 sum Gamma f'' v v', v = vec(W_bar' A W). A local maximum nee
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh, qr, subspace_angles
@@ -34,15 +35,20 @@ def geodesic(W, Z, t):
     return np.linalg.qr(moved @ Vt)[0].astype(W.dtype)
 
 
+def half_gradient(phi, W):
+    """Phi W - W (W' Phi W), half the Riemannian gradient of J: zero at a stationary point."""
+    phi_w = phi @ W
+    return phi_w - W @ (W.T @ phi_w)
+
+
 def first_order_residual(phi, W):
     """||Phi W - W (W' Phi W)||_F / ||Phi||_F: 0 when W is stationary, and when Phi is 0.
 
     Relative to Phi, not to Phi W, which vanishes at a maximum where every chosen eigenvalue
     is 0 (a Gamma that only penalises).
     """
-    phi_w = phi @ W
     size = np.linalg.norm(phi) if phi.any() else 1.0
-    return float(np.linalg.norm(phi_w - W @ (W.T @ phi_w)) / size)
+    return float(np.linalg.norm(half_gradient(phi, W)) / size)
 
 
 class SecondOrder:
@@ -75,7 +81,11 @@ class SecondOrder:
         return np.einsum("di,mdq->miq", self.W_bar, image).reshape(-1, self.size).T
 
     def m_dense(self):
-        """M as a symmetric array (size, size)."""
+        """M as a symmetric array (size, size); formed once, in one pass."""
+        return self._m
+
+    @cached_property
+    def _m(self):
         M = self.m_times(np.eye(self.size, dtype=self.dtype))
         return (M + M.T) / 2
 

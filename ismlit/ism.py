@@ -23,6 +23,7 @@ from ismlit.grassmann import (
     SecondOrder,
     first_order_residual,
     geodesic,
+    half_gradient,
     projector_distance,
 )
 from ismlit.phi import Problem
@@ -259,6 +260,14 @@ def matrix_free_eigenvectors(problem, W, q, *, start=None, tol=1e-8, max_iter=20
     return values, vectors
 
 
+def canonical_frame(phi, W):
+    """Ritz values of Phi on span(W), falling, and its basis of Ritz vectors with fixed signs."""
+    values, rotation = eigh(W.T @ phi @ W)
+    W = (W @ rotation)[:, ::-1]
+    largest = W[np.abs(W).argmax(axis=0), range(W.shape[1])]
+    return values[::-1], W * np.sign(largest)
+
+
 def nearest_eigenvectors(matrix, W):
     """The q eigenvectors of a symmetric matrix that overlap most with the span of W (d, q)."""
     vectors = eigh(matrix)[1]
@@ -289,9 +298,8 @@ class _Run:
         self.record(shift=0.0, movement=np.inf, change=np.inf)
 
     def gradient(self):
-        """Phi W - W (W' Phi W): zero at a stationary point."""
-        phi_w = self.phi @ self.W
-        return phi_w - self.W @ (self.W.T @ phi_w)
+        """Half the gradient of J on the manifold."""
+        return half_gradient(self.phi, self.W)
 
     @property
     def residual(self):
@@ -347,13 +355,12 @@ class _Run:
                 elif not self.extrapolated_step(memory):
                     shift, moved = self.shifted_step(shift)
             if stationary or not moved:
-                flat = stationary or np.linalg.norm(self.gradient()) <= self.noise
-                message = "the first-order residual is below tol"
-                if not stationary:
-                    message = "no step raises the objective above its rounding error"
-                saddle = escape and self.at_saddle()
-                if not saddle:
-                    return bool(flat), message
+                saddle = self.upward_curve() if escape else None
+                if saddle is None and stationary:
+                    return True, "the first-order residual is below tol"
+                if saddle is None:
+                    flat = np.linalg.norm(self.gradient()) <= self.noise
+                    return bool(flat), "no step raises the objective above its rounding error"
                 if self.n_iter >= self.max_iter:
                     return False, "max_iter reached at a saddle"
                 if not self.leave_saddle(saddle):
@@ -436,16 +443,16 @@ class _Run:
                 return True
         return False
 
-    def at_saddle(self):
-        """The tangent along which J curves upwards most, in a list; empty if there is none."""
+    def upward_curve(self):
+        """The tangent along which J curves upwards most, or None where it nowhere does."""
         lowest, Z, _ = SecondOrder(self.problem, self.W, self.phi).lowest()
-        return [Z] if lowest < -1e-6 * np.linalg.norm(self.phi) else []
+        return Z if lowest < -1e-6 * np.linalg.norm(self.phi) else None
 
-    def leave_saddle(self, saddle):
-        """Step along that tangent, to either side, as far as J rises; False if it never does."""
+    def leave_saddle(self, Z):
+        """Step along tangent Z, to either side, as far as J rises; False if it never does."""
         for t in 0.8 * 0.5 ** np.arange(12):
             for sign in (1, -1):
-                W = geodesic(self.W, sign * saddle[0], t)
+                W = geodesic(self.W, sign * Z, t)
                 J, phi = self.problem.objective_and_phi(W)
                 if J > self.J + self.noise:
                     self.move(W, J, phi, 0.0)
@@ -453,13 +460,11 @@ class _Run:
         return False
 
     def result(self, converged, message):
-        """Columns as eigenvectors of Phi by falling eigenvalue, signs fixed."""
-        values, rotation = eigh(self.W.T @ self.phi @ self.W)
-        W = (self.W @ rotation)[:, ::-1]
-        largest = W[np.abs(W).argmax(axis=0), range(W.shape[1])]
+        """The end of the run, as the caller gets it."""
+        eigenvalues, W = canonical_frame(self.phi, self.W)
         return ISMResult(
-            W=W * np.sign(largest),
-            eigenvalues=values[::-1],
+            W=W,
+            eigenvalues=eigenvalues,
             objective=self.J,
             residual=self.residual,
             converged=converged,

@@ -370,8 +370,10 @@ def betas(pairs, left, right):
     inner = left @ right.T
     if pairs == "inner":
         return inner
-    squares = (left**2).sum(1)[:, None] + (right**2).sum(1) - 2 * inner
-    return np.maximum(squares, 0, out=squares)
+    inner *= -2  # in place: the solver calls this for every tile
+    inner += np.einsum("ij,ij->i", left, left)[:, None]
+    inner += np.einsum("ij,ij->i", right, right)
+    return np.maximum(inner, 0, out=inner)
 
 
 def gram(kernel, X, W=None, X2=None):

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ismlit.grassmann import (
+    DENSE_LIMIT,
     SecondOrder,
     first_order_residual,
     principal_angles,
-    projector_distance,
 )
 from ismlit.ism import ISMResult, check_orthonormal
-from ismlit.kernels import Gaussian
+from ismlit.kernels import Gaussian, betas
 from ismlit.phi import Problem
 
 __all__ = ["Bound", "Certificate", "certify", "gaussian_bound", "principal_angles"]
@@ -106,7 +106,7 @@ def certify(result: ISMResult | Problem, W=None, *, tol=1e-5, bounds=True):
     residual = first_order_residual(phi, W)
     second = SecondOrder(problem, W, phi)
     curvature, _, error = second.lowest()
-    small = 0 < second.size <= 256
+    small = 0 < second.size <= DENSE_LIMIT
     gaussian = isinstance(problem.kernel, Gaussian)
     return Certificate(
         residual=residual,
@@ -136,15 +136,8 @@ def gaussian_bound(problem, W, eigengap):
     for a in range(0, len(X), 512):
         rows = slice(a, a + 512)
         gamma = np.abs(problem.gamma.tile(rows, slice(None)))
-        near = _squares(projected[rows], projected)
-        total += np.sum(gamma * np.exp(-near / (2 * sigma**2)) * _squares(X[rows], X) ** 2)
+        near = betas("difference", projected[rows], projected)
+        total += np.sum(
+            gamma * np.exp(-near / (2 * sigma**2)) * betas("difference", X[rows], X) ** 2
+        )
     return Bound(sigma**2 * 2 * eigengap, float(total / sigma**2))
-
-
-def _squares(left, right):
-    return np.maximum((left**2).sum(1)[:, None] + (right**2).sum(1) - 2 * left @ right.T, 0)
-
-
-def same_subspace(W1, W2, tol=1e-6):
-    """Whether two orthonormal bases span one subspace: ||P1 - P2||_F <= tol."""
-    return projector_distance(W1, W2) <= tol

@@ -18,7 +18,7 @@ from sklearn.utils import check_array
 from threadpoolctl import threadpool_limits
 
 from ismlit.gamma import as_gamma
-from ismlit.kernels import Kernel
+from ismlit.kernels import Kernel, betas
 
 
 @dataclass
@@ -175,7 +175,9 @@ class Problem:
             if c == r:
                 gamma = 0.5 * gamma
             for (weight, part), u in zip(self.kernel.terms(), self._scales, strict=True):
-                beta = _betas(part.pairs, Z[part.pairs], rows, columns)
+                beta = betas(part.pairs, Z[part.pairs][rows], Z[part.pairs][columns])
+                if c == r and part.pairs == "difference":
+                    np.fill_diagonal(beta, 0)
                 scale = None if u is None else np.outer(u[rows], u[columns])
                 if scale is not None:
                     beta *= scale
@@ -189,19 +191,6 @@ class Problem:
                         value *= scale**order
                     values.append(value)
                 yield rows, columns, part.pairs, values
-
-
-def _betas(pairs, Z, rows, columns):
-    left, right = Z[rows], Z[columns]
-    beta = left @ right.T
-    if pairs == "difference":
-        beta *= -2
-        beta += np.einsum("ij,ij->i", left, left)[:, None]
-        beta += np.einsum("ij,ij->i", right, right)
-        np.maximum(beta, 0, out=beta)
-        if rows == columns:
-            np.fill_diagonal(beta, 0)
-    return beta
 
 
 def _objective_row(problem, r, Z):

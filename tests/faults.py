@@ -387,8 +387,8 @@ FAULTS = [
     Fault(
         "escape from saddles disabled",
         "ism.py",
-        "saddle = escape and self.at_saddle()",
-        "saddle = []",
+        "saddle = self.upward_curve() if escape else None",
+        "saddle = None",
         (ISM,),
         "*converge*",
     ),
@@ -416,8 +416,8 @@ FAULTS = [
     Fault(
         "residual without the projection",
         "grassmann.py",
-        "np.linalg.norm(phi_w - W @ (W.T @ phi_w)) / size)",
-        "np.linalg.norm(phi_w - W) / size)",
+        "return phi_w - W @ (W.T @ phi_w)",
+        "return phi_w - W",
         (ISM,),
     ),
     Fault(
@@ -437,15 +437,15 @@ FAULTS = [
     Fault(
         "result: the sign convention of W dropped",
         "ism.py",
-        "W=W * np.sign(largest),",
-        "W=W,",
+        "return values[::-1], W * np.sign(largest)",
+        "return values[::-1], W",
         (ISM,),
     ),
     Fault(
         "result: eigenvalues in rising order",
         "ism.py",
-        "eigenvalues=values[::-1],",
-        "eigenvalues=values,",
+        "return values[::-1], W * np.sign(largest)",
+        "return values, W * np.sign(largest)",
         (ISM,),
     ),
     Fault(
