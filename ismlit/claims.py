@@ -225,6 +225,7 @@ def cells(book=None):
 
 TITLES = {
     "2": "Chapter 2: background",
+    "3": "Chapter 3: alternative clustering",
     "5": "Chapter 5: interpretable kernel dimension reduction",
     "C": "Appendix C: the proofs of chapter 5",
     "papers": "What the papers add",

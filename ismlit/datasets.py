@@ -6,6 +6,7 @@ Real sets come from commit-pinned public files through pooch. The cache folder i
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import warnings
@@ -18,6 +19,14 @@ from sklearn.utils import Bunch, check_random_state
 
 FILES = {
     "cancer": ("cancer/cancer_683x9.csv", "cancer/cancer_683x9_labels.csv"),
+    "face": (
+        "face/face_624x960_pixels.csv",
+        "face/face_624_identity_labels.csv",
+        "face/face_624_pose_labels.csv",
+        "face/face_624_filenames.csv",
+    ),
+    "flower": ("flower/flower_350x256.png",),
+    "mnist": ("mnist/t10k-images-idx3-ubyte.gz", "mnist/t10k-labels-idx1-ubyte.gz"),
 }
 """The files that each real set needs, as keys of ``registry.json``."""
 
@@ -122,6 +131,62 @@ def load_cancer():
     )
 
 
+def load_face():
+    """CMU Face Images: 624 x 960 grey levels of 20 people looking in 4 directions.
+
+    target: the person; pose: the direction, an index into pose_names; images: (624, 30, 32).
+    From UCI (T. Mitchell), CC BY 4.0.
+    """
+    pixels, identity, pose, names = fetch("face")
+    X = np.loadtxt(pixels, delimiter=",")
+    words = np.array([line.split("_")[:2] for line in names.read_text("utf-8").split()])
+    target, pose = (np.loadtxt(path, delimiter=",").astype(int) for path in (identity, pose))
+    named = lambda labels, part: words[np.unique(labels, return_index=True)[1], part]
+    return Bunch(
+        data=X,
+        target=target,
+        pose=pose,
+        images=X.reshape(-1, 30, 32),
+        feature_names=[f"row {i}, column {j}" for i in range(30) for j in range(32)],
+        target_names=named(target, 0),
+        pose_names=named(pose, 1),
+    )
+
+
+def load_mnist():
+    """The test part of MNIST: 10000 x 784 grey levels 0..255, ten digits.
+
+    By Y. LeCun and C. Cortes, CC BY-SA 3.0; the part that the thesis uses.
+    """
+    files = fetch("mnist")
+    X, y = (np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8) for path in files)
+    return Bunch(
+        data=X[16:].reshape(-1, 784).astype(float),
+        target=y[8:].astype(int),
+        feature_names=[f"row {i}, column {j}" for i in range(28) for j in range(28)],
+        target_names=np.array([str(k) for k in range(10)]),
+    )
+
+
+def load_flower():
+    """The 256 distinct colours (256 x 3, bytes) of a 350 x 256 picture of flowers.
+
+    index (256, 350) says which colour each pixel has. The picture is Alain Nicolas's and not
+    free: it may be computed with, not shown. There are no labels (target is None).
+    """
+    from PIL import Image
+
+    with Image.open(fetch("flower")[0]) as image:
+        pixels = np.asarray(image.convert("RGB"))
+    colours, index = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True)
+    return Bunch(
+        data=colours.astype(float),
+        target=None,
+        index=index.reshape(pixels.shape[:2]),
+        feature_names=["red", "green", "blue"],
+    )
+
+
 def load_breast_cancer():
     """Breast Cancer Wisconsin (Diagnostic): 569 x 30, two classes. Ships with scikit-learn."""
     return shipped.load_breast_cancer()
@@ -171,3 +236,17 @@ def make_rings(n=200, d=6, *, noise=0.1, random_state=None):
     X = np.c_[plane, rng.standard_normal((n, d - 2)) * plane.std()]
     rotation = np.linalg.qr(rng.standard_normal((d, d)))[0]
     return X @ rotation.T, y, rotation[:, :2]
+
+
+def make_four_gaussians(n=200, d=4, *, random_state=None):
+    """Four unit Gaussians at distance 10 on two axes, and d - 2 columns of uniform noise.
+
+    Returns X (n, d), centred, and two labellings (n,), by the sign of either diagonal: each
+    splits the four groups in two, and they are independent of each other. The noise lies in
+    (-30, 30), as in the thesis's data for growing dimension.
+    """
+    rng = check_random_state(random_state)
+    group = np.arange(n) % 4
+    centres = 10.0 * np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])
+    X = np.c_[centres[group] + rng.standard_normal((n, 2)), rng.uniform(-30, 30, (n, d - 2))]
+    return X - X.mean(axis=0), (group < 2).astype(int), ((group + 1) % 4 < 2).astype(int)

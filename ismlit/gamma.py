@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import nnls
 from sklearn.utils import check_array, column_or_1d
+
+from ismlit.kernels import Sum, gram
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +133,6 @@ def unsupervised(U, degrees=None):
     return _spectral(U, None, 0.0, degrees)
 
 
-def semi_supervised(U, y, weight, degrees=None):
-    """Clustering U guided by labels y: ``+ weight * HYY'H`` beside the spectral part."""
-    F = _spectral(U, None, 0.0, degrees).F
-    Y = centre(one_hot(y))
-    return Gamma(np.hstack([F, Y]), np.r_[np.ones(F.shape[1]), np.full(Y.shape[1], weight)])
-
-
 def alternative(U, y, weight, degrees=None):
     """KDAC: reward the clustering U (n, c), penalise the known labels y. Claim: eq-3.4a.
 
@@ -159,6 +155,64 @@ def _spectral(U, Y, weight, degrees):
     s = np.ones(F.shape[1])
     s[U.shape[1] :] = weight
     return Gamma(F, s)
+
+
+def guidance(y, weight):
+    """``weight * F F'`` of labels y (n,), -1 for unknown, or of scores y (n, r).
+
+    A negative weight asks for what does not depend on y. F holds the centred columns (over the known rows; 0 elsewhere), scaled to spectral norm 1.
+
+    Raises
+    ------
+    ValueError
+        If fewer than two labels are known, or the scores are constant.
+    """
+    y = np.asarray(y)
+    if y.ndim == 1:
+        known = y != -1
+        if not known.any():
+            raise ValueError("y says -1 (unknown) for every sample: give some labels")
+        Y = one_hot(y[known])
+        F = np.zeros((len(y), Y.shape[1]))
+        F[known] = centre(Y)
+    else:
+        F = centre(y.astype(float))
+    size = np.linalg.norm(F, 2)
+    if size == 0:
+        raise ValueError("the scores are constant: they say nothing of the samples")
+    return Gamma(F / size, np.full(F.shape[1], float(weight)))
+
+
+# ---------------------------------------------------------------- kernels that fit the labels
+
+
+def aligned_sum(kernels, X, y):
+    """The conic combination of `kernels` most aligned with labels y after centring.
+
+    Maximises ``<K_c, YY'> / ||K_c||`` over nonnegative weights (Cortes, Mohri and Rostamizadeh
+    2012), which is nonnegative least squares of the centred Gram matrices against HYY'H.
+
+    Parameters
+    ----------
+    kernels : list of Kernel
+    X : array of shape (n, d)
+    y : labels of shape (n,)
+
+    Returns
+    -------
+    Sum
+        Weights scaled so that the centred combination has the norm of HYY'H. Kernels of weight
+        0 are left out.
+    """
+    target = supervised(y).to_dense().ravel()
+    columns = np.column_stack([_double_centre(gram(k, X)).ravel() for k in kernels])
+    norms = np.linalg.norm(columns, axis=0)  # a cubic kernel may be 1e6 times a Gaussian
+    weights = nnls(columns / norms, target)[0]
+    if not weights.any():
+        raise ValueError("no kernel is positively aligned with the labels: use others")
+    size = np.linalg.norm(columns / norms @ weights)
+    weights = weights / norms * np.linalg.norm(target) / size
+    return Sum(tuple((float(w), k) for w, k in zip(weights, kernels) if w > 0))
 
 
 # ---------------------------------------------------------------- HSIC

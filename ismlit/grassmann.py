@@ -7,14 +7,14 @@ of Phi) and M = 1/2 sum Gamma f'' v v', v = vec(W_bar' A W). A local maximum nee
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh, qr, subspace_angles
-from scipy.sparse.linalg import LinearOperator, lobpcg
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-DENSE_LIMIT = 256  # tangent dimension up to which the Hessian is formed in one pass
+DENSE_LIMIT = 256  # tangent dimension up to which M is formed ...
+DENSE_WORK = 2e7  # ... if so many pairs times directions are enough
 
 
 def principal_angles(W1, W2):
@@ -89,44 +89,86 @@ class SecondOrder:
         M = self.m_times(np.eye(self.size, dtype=self.dtype))
         return (M + M.T) / 2
 
-    def lowest(self, tol=1e-4, max_iter=30):
+    @property
+    def is_small(self):
+        """Whether M is formed: few directions, and few enough products with all pairs."""
+        return 0 < self.size <= DENSE_LIMIT and self.size * self.problem.n**2 <= DENSE_WORK
+
+    def times(self, b):
+        """(Kd - M) b for coordinates b (size,), in one pass over the pairs."""
+        return self.kd * b - self.m_times(b[:, None])[:, 0]
+
+    def tangent(self, b):
+        """The tangent Z (d, q) at the given W of coordinates b (size,)."""
+        return self.W_bar @ b.reshape(self.shape) @ self.rotation.T
+
+    def lowest(self, dense=None):
         """Smallest eigenvalue of Kd - M, its tangent Z at the given W, and its error.
 
-        Z has shape (d, q) and norm 1. The error is the residual of the eigenpair: 0 up to
-        rounding where the matrix is formed, and a bound on the distance to some eigenvalue
-        where LOBPCG is used (more than 256 tangent dimensions).
+        M is formed if `dense` (None: with at most 16 directions), else Lanczos looks for the
+        eigenvalue. Z has shape (d, q) and norm 1. The error is 0 up to rounding where the matrix is
+        formed; else the value is a Rayleigh quotient, and the true one lies between value -
+        error and value.
         """
         if self.size == 0:
             return np.inf, np.zeros_like(self.W), 0.0
-        if self.size <= DENSE_LIMIT:
+        if self.size <= 16 if dense is None else dense:
             values, vectors = eigh(np.diag(self.kd) - self.m_dense(), subset_by_index=(0, 0))
             value, vector, error = values[0], vectors[:, 0], 0.0
         else:
-            value, vector, error = self._lowest_lobpcg(tol, max_iter)
-        Z = self.W_bar @ vector.reshape(self.shape) @ self.rotation.T
-        return float(value), Z, float(error)
+            value, vector, error = self._lowest_lanczos()
+        return float(value), self.tangent(vector), float(error)
 
-    def _lowest_lobpcg(self, tol, max_iter):
-        """LOBPCG, preconditioned by the diagonal Kd, started where Kd is smallest."""
+    def _lowest_lanczos(self):
+        """Lanczos for ``S = P^(-1/2) (Kd - M) P^(-1/2)``, P = |Kd|: about ten products.
+
+        S has the signs of Kd - M (Sylvester) and, M being small against Kd, a spectrum near
+        one. With mu its smallest eigenvalue, Kd - M >= mu min(P) if mu >= 0, else mu max(P).
+        """
         scale = np.abs(self.kd).max()
         diagonal = np.maximum(np.abs(self.kd), 1e-3 * scale)
-        shape, dtype = (self.size, self.size), self.dtype
+        root = np.sqrt(diagonal)
 
-        def product(B):
-            B = B.reshape(self.size, -1).astype(dtype)
-            return self.kd[:, None] * B - self.m_times(B)
+        def product(y):
+            return (self.times(y.ravel() / root) / root).astype(self.dtype)
 
-        def precondition(B):
-            return B.reshape(self.size, -1) / diagonal[:, None]
+        start = np.random.default_rng(0).standard_normal(self.size) / diagonal
+        start = (start + np.eye(1, self.size, int(np.argmin(self.kd)))[0]).astype(self.dtype)
+        operator = LinearOperator((self.size, self.size), matvec=product, dtype=self.dtype)
+        try:
+            values, vectors = eigsh(operator, 1, which="SA", v0=start, ncv=8, tol=1e-2, maxiter=50)
+        except ArpackNoConvergence as stopped:
+            if not len(stopped.eigenvalues):
+                return -np.inf, start / np.linalg.norm(start), np.inf
+            values, vectors = stopped.eigenvalues, stopped.eigenvectors
+        y = vectors[:, 0]
+        image = product(y)
+        lower = values[0] - np.linalg.norm(image - values[0] * y)
+        lower *= diagonal.min() if lower >= 0 else diagonal.max()
+        value = (y @ image) / np.sum((y / root) ** 2)
+        x = y / root
+        return value, x / np.linalg.norm(x), max(value - lower, 0.0)
 
-        start = np.random.default_rng(0).standard_normal((self.size, 4)) / diagonal[:, None]
-        start[np.argsort(self.kd)[:4], range(4)] += np.abs(start).max()
-        operator = LinearOperator(shape, matvec=product, matmat=product, dtype=dtype)
-        inverse = LinearOperator(shape, matvec=precondition, matmat=precondition, dtype=dtype)
-        with warnings.catch_warnings():  # its accuracy is measured below, not assumed
-            warnings.simplefilter("ignore", UserWarning)
-            values, vectors = lobpcg(
-                operator, start, M=inverse, tol=tol * scale, maxiter=max_iter, largest=False
-            )
-        vector = vectors[:, 0]
-        return values[0], vector, np.linalg.norm(product(vector)[:, 0] - values[0] * vector)
+    def newton(self, slope, tol=0.1, max_products=30):
+        """Tangent Z that solves (Kd - M) b = slope to `tol`, by conjugate gradients.
+
+        `slope` holds the coordinates W_bar' Phi W (size,). Stops where the curvature is not
+        positive, with what it has: Z ascends in either case (Steihaug 1983).
+        """
+        diagonal = np.maximum(np.abs(self.kd), 1e-3 * np.abs(self.kd).max())
+        b, rest = np.zeros_like(slope), slope
+        scaled = rest / diagonal
+        direction, size = scaled, rest @ scaled
+        for _ in range(max_products):
+            image = self.times(direction)
+            curvature = direction @ image
+            if curvature <= 0:
+                b = b if b.any() else direction
+                break
+            b, rest = b + size / curvature * direction, rest - size / curvature * image
+            if np.linalg.norm(rest) <= tol * np.linalg.norm(slope):
+                break
+            scaled = rest / diagonal
+            size, old = rest @ scaled, size
+            direction = scaled + size / old * direction
+        return self.tangent(b)

@@ -18,8 +18,8 @@ from scipy.sparse.linalg import lobpcg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from ismlit.features import FeatureProblem
 from ismlit.grassmann import (
-    DENSE_LIMIT,
     SecondOrder,
     first_order_residual,
     geodesic,
@@ -49,12 +49,12 @@ class ISMResult:
         First-order residual ||Phi W - W (W' Phi W)||_F / ||Phi||_F, 0 at a stationary point.
     converged : bool
         Whether the stopping rule of the method was met. `message` says which.
-    n_iter, n_phi : int
-        Steps taken; passes over the pairs of samples (an objective, a Phi, or one block of
-        Hessian products each count one).
+    n_iter, n_phi, n_phi_test : int
+        Steps taken; passes over the pairs of samples (an objective, a Phi, or a Hessian product
+        each count one); how many of them tested the second-order condition.
     history : dict of equal-length arrays
-        Per accepted point: ``objective``, ``residual``, ``shift``, ``eigengap``,
-        ``movement`` (||P_new - P||), ``eigenvalue_change`` (the published stopping test).
+        Per accepted point: ``objective``, ``passes`` (made so far), ``residual``, ``shift``,
+        ``eigengap``, ``movement`` (||P_new - P||), ``eigenvalue_change`` (the published test).
     problem : Problem
         What was solved; `ismlit.optimality.certify` reads it.
     """
@@ -69,6 +69,7 @@ class ISMResult:
     message: str
     history: dict = field(repr=False)
     problem: Problem | None = field(repr=False)
+    n_phi_test: int = 0
 
 
 def ism(
@@ -83,6 +84,7 @@ def ism(
     max_iter=200,
     escape=True,
     n_jobs=None,
+    random_features=None,
     random_state=None,
 ):
     """Maximise Tr(Gamma K_XW) over orthonormal W of shape (d, q).
@@ -110,8 +112,11 @@ def ism(
         Ignored by "published".
     n_jobs : int, optional
         Workers of joblib, threads by default.
+    random_features : int, optional
+        Replace the Gaussian kernel by so many random features: O(n) time, approximate J, no
+        second-order test. See `ismlit.features.FeatureProblem`.
     random_state : int, RandomState, optional
-        For init="random".
+        For init="random" and random_features.
 
     Returns
     -------
@@ -143,9 +148,33 @@ def ism(
     >>> result.converged, int(np.argmax(abs(result.W)))
     (True, 0)
     """
+    if random_features is None:
+        problem = Problem(X, gamma, kernel, n_jobs=n_jobs)
+    else:
+        problem = FeatureProblem(
+            X, gamma, kernel, n_jobs, features=random_features, random_state=random_state
+        )
+    options = dict(init=init, method=method, tol=tol, max_iter=max_iter, escape=escape)
+    return solve(problem, q, **options, random_state=random_state)
+
+
+def solve(
+    problem,
+    q,
+    *,
+    init="taylor",
+    method="safeguarded",
+    tol=1e-6,
+    max_iter=200,
+    escape=True,
+    random_state=None,
+):
+    """`ism` for a Problem already made, or anything with its methods; parameters as there.
+
+    A problem whose `has_hessian` is False is solved without Newton and escape steps.
+    """
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}")
-    problem = Problem(X, gamma, kernel, n_jobs=n_jobs)
     if not (tol >= 0 and max_iter >= 0):
         raise ValueError(f"tol and max_iter must be at least 0, got {tol!r} and {max_iter!r}")
     if not (isinstance(q, int | np.integer) and not isinstance(q, bool) and 1 <= q <= problem.d):
@@ -154,6 +183,7 @@ def ism(
         )
     W = starting_point(problem, q, init, random_state)
     run = _Run(problem, W, tol, max_iter)
+    escape = escape and problem.has_hessian
     converged, message = run.published() if method == "published" else run.safeguarded(escape)
     if not converged:
         warnings.warn(
@@ -161,7 +191,7 @@ def ism(
             f"{run.residual:.1e}, last movement {run.log[-1]['movement']:.1e}. "
             + "Try method='safeguarded', a larger max_iter or tol, or another init.",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     return run.result(converged, message)
 
@@ -294,7 +324,7 @@ class _Run:
         # rounding of J: independent errors of its n^2 terms, and of the sum itself
         terms = eps * max(abs(self.J), np.linalg.norm(self.phi)) / np.sqrt(problem.n)
         self.noise = 8 * terms + 16 * np.finfo(float).eps * abs(self.J)
-        self.W, self.log, self.n_iter = W, [], 0
+        self.W, self.log, self.n_iter, self.n_phi_test = W, [], 0, 0
         self.record(shift=0.0, movement=np.inf, change=np.inf)
 
     def gradient(self):
@@ -309,6 +339,7 @@ class _Run:
         self.log.append(
             dict(
                 objective=self.J,
+                passes=self.problem.count.passes,
                 residual=self.residual,
                 shift=shift,
                 eigengap=_eigengap(self.phi, self.W),
@@ -422,19 +453,14 @@ class _Run:
         return len(past) == 6 and past[-1] > past[0] / 2
 
     def newton_step(self):
-        """A step by the exact second-order form, where its matrix is small enough to be formed.
+        """A step by the exact second-order form, solved by conjugate gradients.
 
-        Negative curvatures count by their size, so that the direction ascends. Taken if J
-        rises; costs a pass for the matrix and one for each length tried.
+        Taken if J rises; costs a pass for each product and one for each length tried.
         """
-        second = SecondOrder(self.problem, self.W, self.phi)
-        if not 0 < second.size <= DENSE_LIMIT:
+        if not self.problem.has_hessian or self.W.shape[0] == self.W.shape[1]:
             return False
-        slope = (second.W_bar.T @ self.phi @ second.W).ravel()
-        values, vectors = eigh(np.diag(second.kd) - second.m_dense())
-        floor = 1e-8 * np.abs(values).max()
-        step = vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), floor))
-        Z = second.W_bar @ step.reshape(second.shape) @ second.rotation.T
+        second = SecondOrder(self.problem, self.W, self.phi)
+        Z = second.newton((second.W_bar.T @ self.phi @ second.W).ravel())
         for length in min(1.0, 0.5 / np.linalg.norm(Z)) * 0.5 ** np.arange(6):
             W = geodesic(self.W, Z, length)
             J, phi = self.problem.objective_and_phi(W)
@@ -445,7 +471,9 @@ class _Run:
 
     def upward_curve(self):
         """The tangent along which J curves upwards most, or None where it nowhere does."""
+        before = self.problem.count.passes
         lowest, Z, _ = SecondOrder(self.problem, self.W, self.phi).lowest()
+        self.n_phi_test += self.problem.count.passes - before
         return Z if lowest < -1e-6 * np.linalg.norm(self.phi) else None
 
     def leave_saddle(self, Z):
@@ -470,6 +498,7 @@ class _Run:
             converged=converged,
             n_iter=self.n_iter,
             n_phi=self.problem.count.passes,
+            n_phi_test=self.n_phi_test,
             message=message,
             history={key: np.array([entry[key] for entry in self.log]) for key in self.log[0]},
             problem=self.problem,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ismlit.grassmann import (
-    DENSE_LIMIT,
     SecondOrder,
     first_order_residual,
     principal_angles,
@@ -46,7 +45,8 @@ class Certificate:
     curvature, curvature_error : float
         Smallest eigenvalue of Kd - M, minus half the Riemannian Hessian of J: the exact
         second-order condition is curvature >= 0 (thm-5.1, in its exact form). The error is 0
-        where that matrix was formed, else the residual of the eigenpair that LOBPCG found.
+        where that matrix was formed; else the true value lies between curvature - error and
+        curvature (Lanczos).
     eigengap : float
         Smallest eigenvalue of Phi on span(W) minus the largest off it. Negative when W is
         not the dominant eigenspace: such a W can be a maximum, but no fixed point of ISM.
@@ -93,7 +93,7 @@ def certify(result: ISMResult | Problem, W=None, *, tol=1e-5, bounds=True):
         that pass; raised to 400 times the rounding of X's type.
     bounds : bool
         Also evaluate the printed sufficient conditions (one more pass, and the largest
-        eigenvalue of M where the tangent space has at most 256 dimensions).
+        eigenvalue of M where M is formed).
     """
     problem = result if isinstance(result, Problem) else result.problem
     if problem is None:
@@ -105,8 +105,7 @@ def certify(result: ISMResult | Problem, W=None, *, tol=1e-5, bounds=True):
     phi = problem.phi(W)
     residual = first_order_residual(phi, W)
     second = SecondOrder(problem, W, phi)
-    curvature, _, error = second.lowest()
-    small = 0 < second.size <= DENSE_LIMIT
+    curvature, _, error = second.lowest(dense=second.is_small)
     gaussian = isinstance(problem.kernel, Gaussian)
     return Certificate(
         residual=residual,
@@ -115,7 +114,7 @@ def certify(result: ISMResult | Problem, W=None, *, tol=1e-5, bounds=True):
         eigengap=second.eigengap,
         is_stationary=residual <= tol,
         is_second_order=curvature - error >= -tol * np.linalg.norm(phi),
-        bound_c73=_c73(second) if bounds and small else None,
+        bound_c73=_c73(second) if bounds and second.is_small else None,
         bound_310=gaussian_bound(problem, W, second.eigengap) if bounds and gaussian else None,
     )
 

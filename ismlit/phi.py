@@ -17,7 +17,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_array
 from threadpoolctl import threadpool_limits
 
-from ismlit.gamma import as_gamma
+from ismlit.gamma import Gamma, as_gamma
 from ismlit.kernels import Kernel, betas
 
 
@@ -64,6 +64,7 @@ class Problem:
         for _, part in self.kernel.terms():
             part.scale(len(X))  # per-sample bandwidths must match X
 
+    has_hessian = True  # whether phi_derivative gives the second order of `objective`
     n = property(lambda self: self.X.shape[0])
     d = property(lambda self: self.X.shape[1])
 
@@ -102,34 +103,60 @@ class Problem:
             if pairs == "difference":  # X'(D - Psi)X, Psi = upper + upper'
                 product = degrees[:, None] * data - 2 * product
             half += data.T @ product
-        if not (np.isfinite(value) and np.isfinite(half).all()):
-            raise ValueError(
-                f"{self.kernel!r} gives a non-finite value or derivative on this data: f and f' "
-                "must be finite wherever beta falls, beta = 0 included (scale the data, or "
-                "choose a formula that is smooth at 0)"
-            )
+        _require_finite(self.kernel, value, half)
         return value, half + half.T
+
+    def objective_and_gradient(self, W):
+        """J(W) and half its Euclidean gradient, Phi(W) W of shape (d, q), in one pass.
+
+        Phi is not formed: O(n^2 q) instead of O(n^2 d), all that a first-order method needs.
+        """
+        found = list(self._sweep(_gradient_row, W))
+        value, gradient = sum(v for v, _ in found), sum(g for _, g in found)
+        _require_finite(self.kernel, value, gradient)
+        return value, gradient
 
     def phi(self, W):
         """Phi(W) of shape (d, d); the gradient of J is 2 Phi(W) W. Claim: eq-5.2."""
         return self.objective_and_phi(W)[1]
 
     def phi_0(self):
-        """Phi at W = 0, the start that knows nothing of W. Claim: thm-5.3."""
-        return self.phi(np.zeros((self.d, 1), self.X.dtype))
+        """Phi at W = 0, the start that knows nothing of W. Claim: thm-5.3.
+
+        Psi is then f'(0) Gamma, so no pass over the pairs is needed: O(n r d).
+        """
+        total = np.zeros((self.d, self.d))
+        for (weight, part), u in zip(self.kernel.terms(), self._scales):
+            X = self._data[part.pairs]
+            U = np.ones((self.n, 1), X.dtype) if u is None else u[:, None]
+            product = U * (self.gamma @ (U * X))
+            if part.pairs == "difference":
+                degrees = U * (self.gamma @ U)
+                product = 2 * (degrees * X - product)
+            total += weight * float(part.df(np.zeros(1))[0]) * (X.T @ product)
+        _require_finite(self.kernel, 0.0, total)
+        return ((total + total.T) / 2).astype(self.X.dtype)
 
     def phi_derivative(self, W, Z):
         """``(d/dt Phi(W + t Z)) W`` at t = 0, for each of m directions Z of shape (m, d, q).
 
-        The part of the Hessian that comes from f''. One pass for all directions.
+        The part of the Hessian that comes from f''. Each direction counts as one pass.
         """
         Z = np.asarray(Z, self.X.dtype)
         if Z.ndim != 3 or Z.shape[1:] != np.shape(W):
             raise ValueError(f"Z must have shape (m, *W.shape) = (m, {np.shape(W)}), got {Z.shape}")
         found = sum(self._sweep(_curvature_row, W, Z))
+        self.count.passes += len(Z) - 1
         if not np.isfinite(found).all():
             raise ValueError(f"{self.kernel!r} has a non-finite second derivative on this data")
         return found
+
+    def gradient_derivative(self, W, Z):
+        """``(d/dt) Phi(W + t Z)(W + t Z)`` at t = 0 for one direction Z (d, q), in one pass.
+
+        Half the Euclidean Hessian of J applied to Z; Phi is not formed.
+        """
+        return sum(self._sweep(_hessian_row, W, np.asarray(Z, self.X.dtype)))
 
     def operator(self, W, cache_bytes=2**28):
         """Phi(W) as a LinearOperator on blocks of vectors: the d x d matrix is never formed.
@@ -145,6 +172,23 @@ class Problem:
             return sum(self._sweep(_product_row, W, V, tiles))
 
         shape, dtype = (self.d, self.d), self.X.dtype
+        return LinearOperator(shape, matvec=product, matmat=product, rmatvec=product, dtype=dtype)
+
+    def gram_operator(self, W, cache_bytes=2**30):
+        """K_XW (n, n) as a LinearOperator on blocks of vectors; Gamma plays no part.
+
+        The tiles are kept if half of n^2 numbers fit in `cache_bytes`, else recomputed.
+        """
+        ones = Gamma(np.ones((self.n, 1), self.X.dtype), np.ones(1))
+        plain = Problem(self.X, ones, self.kernel, self.n_jobs, self.tile, self.count)
+        tiles = {} if self.n**2 * self.X.dtype.itemsize <= 2 * cache_bytes else None
+
+        def product(V):
+            V = np.asarray(V, self.X.dtype).reshape(self.n, -1)
+            self.count.passes -= bool(tiles)
+            return sum(plain._sweep(_gram_row, W, V, tiles))
+
+        shape, dtype = (self.n, self.n), self.X.dtype
         return LinearOperator(shape, matvec=product, matmat=product, rmatvec=product, dtype=dtype)
 
     # ------------------------------------------------------------ the sweep over tiles
@@ -193,6 +237,15 @@ class Problem:
                 yield rows, columns, part.pairs, values
 
 
+def _require_finite(kernel, value, array):
+    if not (np.isfinite(value) and np.isfinite(array).all()):
+        raise ValueError(
+            f"{kernel!r} gives a non-finite value or derivative on this data: f and f' "
+            "must be finite wherever beta falls, beta = 0 included (scale the data, or "
+            "choose a formula that is smooth at 0)"
+        )
+
+
 def _objective_row(problem, r, Z):
     tiles = problem._tiles(r, Z, 0)
     return sum(2 * float(values.sum(dtype=np.float64)) for _, _, _, (values,) in tiles)
@@ -210,30 +263,69 @@ def _phi_row(problem, r, Z):
     return value, product, degrees
 
 
+def _gradient_row(problem, r, Z):
+    """J of block row r and its share of Phi(W) W."""
+    value, gradient = 0.0, 0.0
+    for rows, columns, pairs, (weighted, psi) in problem._tiles(r, Z, 0, 1):
+        value += 2 * float(weighted.sum(dtype=np.float64))
+        gradient = gradient + _times(problem, (rows, columns, pairs, psi), Z[pairs])
+    return value, gradient
+
+
+def _kept(problem, r, Z, order, tiles):
+    """Tiles of block row r, from the dict `tiles` once they are there; None keeps nothing."""
+    if tiles is not None and r in tiles:
+        return tiles[r]
+    found = [(a, b, pairs, values) for a, b, pairs, (values,) in problem._tiles(r, Z, order)]
+    if tiles is not None:
+        tiles[r] = found
+    return found
+
+
 def _product_row(problem, r, Z, V, tiles):
-    """Block row r of Phi(W) V, from fresh or kept tiles of Psi."""
-    if tiles is None or r not in tiles:
-        psi_tiles = [(a, b, pairs, psi) for a, b, pairs, (psi,) in problem._tiles(r, Z, 1)]
-        if tiles is not None:
-            tiles[r] = psi_tiles
-    else:
-        psi_tiles = tiles[r]
-    return sum(_times(problem, tile, problem._data[tile[2]] @ V) for tile in psi_tiles)
+    """The share of block row r in Phi(W) V."""
+    kept = _kept(problem, r, Z, 1, tiles)
+    return sum(_times(problem, tile, problem._data[tile[2]] @ V) for tile in kept)
+
+
+def _gram_row(problem, r, Z, V, tiles):
+    """The share of block row r in K V."""
+    total = np.zeros_like(V)
+    for rows, columns, _, values in _kept(problem, r, Z, 0, tiles):
+        total[rows] += values @ V[columns]
+        total[columns] += values.T @ V[rows]
+    return total
 
 
 def _curvature_row(problem, r, Z, directions):
     """Block row r of (d/dt Phi) W for each direction: Gamma f'' times the derivative of beta."""
     total = np.zeros_like(directions)
     for rows, columns, pairs, (second,) in problem._tiles(r, Z, 2):
-        z = Z[pairs]
         for m, direction in enumerate(directions):
             u = problem._data[pairs] @ direction
-            slope = z[rows] @ u[columns].T + u[rows] @ z[columns].T
-            if pairs == "difference":
-                own = 2 * np.einsum("ij,ij->i", z, u)
-                slope = own[rows][:, None] + own[columns] - 2 * slope
-            total[m] += _times(problem, (rows, columns, pairs, second * slope), z)
+            slope = _slope(rows, columns, pairs, Z[pairs], u)
+            total[m] += _times(problem, (rows, columns, pairs, second * slope), Z[pairs])
     return total
+
+
+def _hessian_row(problem, r, Z, direction):
+    """Block row r of (d/dt Phi) W + Phi Z for one direction."""
+    total = np.zeros_like(direction)
+    u = {pairs: problem._data[pairs] @ direction for pairs in Z}
+    for rows, columns, pairs, (psi, second) in problem._tiles(r, Z, 1, 2):
+        total += _times(problem, (rows, columns, pairs, psi), u[pairs])
+        second = second * _slope(rows, columns, pairs, Z[pairs], u[pairs])
+        total += _times(problem, (rows, columns, pairs, second), Z[pairs])
+    return total
+
+
+def _slope(rows, columns, pairs, z, u):
+    """Derivative of the betas of a tile when the projected samples z (n, q) move along u."""
+    slope = z[rows] @ u[columns].T + u[rows] @ z[columns].T
+    if pairs == "inner":
+        return slope
+    own = 2 * np.einsum("ij,ij->i", z, u)
+    return own[rows][:, None] + own[columns] - 2 * slope
 
 
 def _times(problem, tile, P):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.colors import ListedColormap
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -44,6 +45,33 @@ def plot_history(results, key="objective", ax=None, log=False):
     ax.set(xlabel="step", ylabel=key.replace("_", " "))
     if log:
         ax.set_yscale("log")
+    ax.legend(fontsize="small")
+    return ax
+
+
+def plot_turns(alternations, ax=None):
+    """The objective after every half-turn; `alternations` maps a label to an Alternation."""
+    ax = _axis(ax)
+    for k, (label, found) in enumerate(alternations.items()):
+        values = found.history["objective"]
+        turns = 1 + np.arange(len(values)) / 2
+        style = dict(color=COLOURS[k % 7], linestyle=LINES[k % 4], marker=MARKERS[k % 7])
+        ax.plot(turns, values, markersize=4, label=label, **style)
+    ax.set(xlabel="turn (halves: after U)", ylabel="objective")
+    ax.legend(fontsize="small")
+    return ax
+
+
+def plot_gap(results, ax=None, floor=1e-13):
+    """Share by which J is below the best of all, against passes; `results`: label to ISMResult."""
+    ax = _axis(ax)
+    best = max(result.history["objective"].max() for result in results.values())
+    for k, (label, result) in enumerate(results.items()):
+        reached = np.maximum.accumulate(result.history["objective"])
+        gap = np.maximum(1 - reached / best, floor)
+        style = dict(color=COLOURS[k % 7], linestyle=LINES[k % 4], marker=MARKERS[k % 7])
+        ax.loglog(result.history["passes"], gap, markersize=3, label=label, **style)
+    ax.set(xlabel="passes over all pairs", ylabel="share below the best J")
     ax.legend(fontsize="small")
     return ax
 
@@ -112,3 +140,25 @@ def plot_printed(names, printed, recomputed, ylabel, ax=None):
     ax.set_ylabel(ylabel)
     ax.legend(fontsize="small")
     return ax
+
+
+def plot_segments(maps):
+    """Integer images (h, w) side by side, one flat colour per label; `maps` is title to array."""
+    _, axes = plt.subplots(1, len(maps), figsize=(2.6 * len(maps), 3.4), layout="constrained")
+    palette = ListedColormap(["#0072B2", "#F0E442", "#009E73", "#D55E00"])
+    for ax, (title, labels) in zip(np.atleast_1d(axes), maps.items()):
+        ax.imshow(labels, cmap=palette, vmin=0, vmax=3, interpolation="nearest")
+        ax.set(title=title, xticks=[], yticks=[])
+    return axes
+
+
+def plot_images(images, titles, columns=4):
+    """Grey images in rows of so many columns, each with its title."""
+    rows = -(-len(images) // columns)
+    size = (1.5 * columns, 1.7 * rows)
+    _, axes = plt.subplots(rows, columns, figsize=size, layout="constrained")
+    for ax, image, title in zip(axes.flat, images, titles):
+        ax.imshow(image, cmap="gray")
+        ax.set_title(title, fontsize="small")
+        ax.set(xticks=[], yticks=[])
+    return axes

@@ -12,7 +12,6 @@ from ismlit.gamma import (
     hsic,
     normalized_hsic,
     one_hot,
-    semi_supervised,
     supervised,
     unsupervised,
 )
@@ -42,10 +41,6 @@ def test_builders_agree_with_their_formulas(rng):
         "alternative": (
             alternative(U, y, 0.4, degrees),
             D @ H @ (U @ U.T - 0.4 * Y @ Y.T) @ H @ D,
-        ),
-        "semi": (
-            semi_supervised(U, y, 0.4, degrees),
-            D @ H @ U @ U.T @ H @ D + 0.4 * H @ Y @ Y.T @ H,
         ),
     }
     for gamma, expected in cases.values():

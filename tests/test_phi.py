@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from ismlit.gamma import supervised
-from ismlit.kernels import Gaussian, Kernel, Polynomial
+from ismlit.kernels import Gaussian, Kernel, Polynomial, gram
 from ismlit.phi import Problem
 from tests.problems import FAMILY, brute_force, orthonormal, random_problem
 
@@ -191,3 +191,48 @@ def test_a_kernel_singular_at_zero_is_refused_in_words(f, rng):
 def test_a_kernel_must_be_a_kernel():
     with pytest.raises(TypeError, match="as_kernel"):
         Problem(np.eye(3), np.eye(3), "gaussian")
+
+
+@KERNELS
+def test_gradient_without_phi(name, rng):
+    problem, W = random_problem(name, rng), orthonormal(4, 2, rng)
+    J, phi = problem.objective_and_phi(W)
+    value, gradient = problem.objective_and_gradient(W)
+    assert_allclose(value, J, rtol=1e-12)
+    assert_allclose(gradient, phi @ W, atol=1e-12 * np.linalg.norm(phi))
+
+
+@KERNELS
+def test_gradient_derivative_is_the_hessian_product(name, rng):
+    problem, h = random_problem(name, rng), 1e-5
+    W, Z = orthonormal(4, 2, rng), rng.standard_normal((4, 2))
+    half = lambda t: problem.objective_and_gradient(W + t * Z)[1]
+    slope = (half(h) - half(-h)) / (2 * h)
+    scale = np.linalg.norm(problem.phi(W))
+    assert_allclose(problem.gradient_derivative(W, Z), slope, atol=1e-6 * scale)
+
+
+@KERNELS
+def test_phi_0_needs_no_pass_over_the_pairs(name, rng):
+    problem = random_problem(name, rng)
+    found, passes = problem.phi_0(), problem.count.passes
+    expected = problem.phi(np.zeros((4, 1)))
+    assert passes == 0
+    assert_allclose(found, expected, atol=1e-12 * max(np.linalg.norm(expected), 1.0))
+
+
+@KERNELS
+def test_gram_operator_is_the_gram_matrix(name, rng):
+    problem = random_problem(name, rng)
+    W, V = orthonormal(4, 2, rng), rng.standard_normal((13, 3))
+    K = gram(problem.kernel, problem.X, W)
+    for cache_bytes in (2**20, 0):
+        operator = problem.gram_operator(W, cache_bytes)
+        for _ in range(2):  # the second product comes from the kept tiles
+            assert_allclose(operator @ V, K @ V, atol=1e-12 * np.linalg.norm(K))
+
+
+def test_each_direction_counts_as_a_pass(rng):
+    problem = random_problem("gaussian", rng)
+    problem.phi_derivative(orthonormal(4, 2, rng), rng.standard_normal((5, 4, 2)))
+    assert problem.count.passes == 5

@@ -1,31 +1,35 @@
-"""Recompute a table: ``python -m ismlit.experiments table-5.4 [--quick] [--jobs N]``."""
+"""Recompute a table: ``python -m ismlit.experiments table-5.4 [--only Wine/supervised] [--quick]``.
+
+Rows are stored one by one as they are found, so a run can be interrupted and taken up again.
+"""
 
 import argparse
-import time
 
-from ismlit.experiments import store, table_5_4
+from tqdm import tqdm
 
-TABLES = {"table-5.4": table_5_4}
+from ismlit.experiments import SEED, peers, scaling, store, table_5_4, table_5_5
+
+TABLES = {"table-5.4": table_5_4, "table-5.5": table_5_5, "scaling": scaling, "peers": peers}
 
 
 def main():
     """Run the named tables (all by default) and store their numbers."""
     parser = argparse.ArgumentParser(prog="python -m ismlit.experiments", description=__doc__)
     parser.add_argument("tables", nargs="*", help=f"which of {sorted(TABLES)}; all by default")
+    parser.add_argument("--only", default="", help="rows whose name starts so, e.g. Wine/super")
     parser.add_argument("--quick", action="store_true", help="two folds only; nothing is stored")
     parser.add_argument("--jobs", type=int, default=1, help="folds run at once")
     options = parser.parse_args()
     unknown = set(options.tables) - set(TABLES)
     if unknown:
         parser.error(f"no experiment {sorted(unknown)}; known are {sorted(TABLES)}")
+    folds = 2 if options.quick else 10
     for name in options.tables or TABLES:
-        start = time.perf_counter()
-        rows = TABLES[name].rows(folds=2 if options.quick else 10, jobs=options.jobs)
-        for row in rows:
-            print(row)
-        if not options.quick:
-            settings = dict(folds=10, seed=table_5_4.SEED)
-            print("stored", store(name, rows, time.perf_counter() - start, settings))
+        rows = TABLES[name].rows(only=options.only, folds=folds, jobs=options.jobs)
+        for row in tqdm(rows, desc=name, unit="row"):
+            tqdm.write(" ".join(str(v) for v in row.values() if isinstance(v, str)))
+            if not options.quick:
+                store(name, [row], dict(folds=10, seed=SEED))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,194 @@
+"""The Gaussian problem in time linear in n, by (quasi-)random Fourier features.
+
+With frequencies w_l of N(0, I / sigma^2) in q dimensions, K_ij is close to
+``1/m sum_l cos(w_l' W'(x_i - x_j))``. They come from a scrambled Sobol sequence, which is far
+more even than random draws (Avron et al. 2016), and W is first turned to a frame that depends on
+its span alone. Gamma made of class labels has few distinct rows, so that sums over the samples
+of each class are all that J, its gradient and Phi need; memory is O(n d), never O(n m).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.linalg import eigh
+from scipy.stats.qmc import MultivariateNormalQMC
+from sklearn.utils import check_random_state
+
+from ismlit.kernels import Gaussian
+from ismlit.phi import Problem
+
+MOST_CLASSES = 256
+ROWS = 8192  # samples whose features are held at once by a worker
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureProblem(Problem):
+    """`Problem` with a Gaussian kernel replaced by m random features, the same in every call.
+
+    Parameters
+    ----------
+    X, gamma, kernel, n_jobs
+        As for `Problem`; kernel a Gaussian, gamma low-rank with few distinct rows (from labels).
+    features : int
+        Number m of frequencies; powers of two are the most even.
+    random_state : int, RandomState, optional
+        Scrambles the Sobol sequence.
+
+    Raises
+    ------
+    ValueError
+        For another kernel, a dense gamma, or one with more than 256 distinct rows.
+
+    Notes
+    -----
+    `objective_and_phi` returns a symmetric matrix whose product with W is exactly half the
+    gradient of the approximate J, so that ISM stays monotone; on the complement of W it is Phi
+    with K approximated. Claims: random-features, eq-5.2.
+    """
+
+    features: int = 512
+    random_state: object = 0
+
+    has_hessian = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not isinstance(self.kernel, Gaussian):
+            raise ValueError(f"random features need a Gaussian kernel, got {self.kernel!r}")
+        if not hasattr(self.gamma, "F") or len(self._classes[0]) > MOST_CLASSES:
+            raise ValueError(
+                f"random features need a Gamma made of labels, with at most {MOST_CLASSES} "
+                "distinct rows of F; solve without random_features, or on a subset"
+            )
+        if self.features < 1:
+            raise ValueError(f"the number of random features must be positive: {self.features}")
+
+    @cached_property
+    def _classes(self):
+        """Distinct rows of F (g, r), and for each the samples that have it."""
+        keys = self.gamma.F @ np.random.default_rng(0).standard_normal(self.gamma.F.shape[1])
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        if len(first) > MOST_CLASSES:
+            return self.gamma.F, []
+        return self.gamma.F[first], [np.flatnonzero(inverse == g) for g in range(len(first))]
+
+    @cached_property
+    def _chunks(self):
+        """(class, its rows of the centred X) in pieces of at most ROWS samples."""
+        X = self._data["difference"]
+        return [
+            (g, X[rows[a : a + ROWS]])
+            for g, rows in enumerate(self._classes[1])
+            for a in range(0, len(rows), ROWS)
+        ]
+
+    @cached_property
+    def _frequencies(self):
+        return {}
+
+    def frequencies(self, q):
+        """Omega of shape (q, m), in units of 1 / sigma: the same in every call."""
+        if q not in self._frequencies:
+            with warnings.catch_warnings():  # balance wants a power of two; any m is allowed
+                warnings.simplefilter("ignore", UserWarning)
+                normal = MultivariateNormalQMC(np.zeros(q), seed=self._seed)
+                self._frequencies[q] = normal.random(self.features).T
+        return self._frequencies[q] / self.kernel.sigma
+
+    @cached_property
+    def _seed(self):
+        return check_random_state(self.random_state).randint(2**31 - 1)
+
+    @cached_property
+    def _leading(self):
+        """Eigenvectors of Phi_0, the largest eigenvalue first."""
+        vectors = eigh(self.phi_0().astype(float))[1][:, ::-1]
+        return vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), range(self.d)])
+
+    def _aligned(self, W):
+        """The frame of span(W) nearest to the leading q columns F, and what its turning costs.
+
+        J is then a function of the subspace. The second value maps the skew part T of W'G to
+        the gradient that comes from the turning of the frame: -F M, with M S + S M = T and S
+        the symmetric polar factor of W'F.
+        """
+        F = self._leading[:, : W.shape[1]]
+        left, sizes, right = np.linalg.svd(W.T.astype(float) @ F)
+        V, sums = right.T, np.maximum(sizes[:, None] + sizes, 1e-3)
+        turning = lambda T: -F @ (V @ ((V.T @ T @ V) / sums) @ V.T)
+        return W @ (left @ right).astype(W.dtype), turning
+
+    def _map(self, function, *arguments):
+        self.count.passes += 1
+        workers = Parallel(self.n_jobs, prefer="threads", return_as="generator")
+        yield from workers(delayed(function)(g, rows, *arguments) for g, rows in self._chunks)
+
+    def _class_sums(self, W, omega):
+        """Sums of the features by class (g, 2m), and of x times the features (g, d, 2m)."""
+        g, m = len(self._classes[0]), self.features
+        sums, moments = np.zeros((g, 2 * m)), np.zeros((g, self.d, 2 * m))
+        for k, total, moment in self._map(_sums, W @ omega):
+            sums[k] += total
+            moments[k] += moment
+        return sums, moments
+
+    def _evaluate(self, W):
+        """J, half its gradient G (d, q) in the aligned frame, and all they were made of."""
+        W, turning = self._aligned(np.asarray(W, self.X.dtype))
+        omega, m = self.frequencies(W.shape[1]).astype(W.dtype), self.features
+        sums, moments = self._class_sums(W, omega)
+        F, s = self._classes[0].astype(float), self.gamma.s.astype(float)
+        projected = F.T @ sums  # (r, 2m)
+        value = float(np.sum(projected**2 * s[:, None])) / m
+        u = (F * s) @ projected / m  # by class: half of dJ / d(feature)
+        u_cos, u_sin = u[:, None, :m], u[:, None, m:]
+        along = (moments[:, :, :m] * u_sin - moments[:, :, m:] * u_cos).sum(axis=0)
+        G = along @ omega.T.astype(float)
+        extra = turning(W.T @ G - G.T @ W)
+        G = G + extra - W @ (W.T @ extra)
+        symmetric = W.T @ G  # its skew part turns the frame, which the subspace does not see
+        G = G - W @ (symmetric - symmetric.T) / 2
+        return value, G, W, omega, u, moments
+
+    def objective(self, W):
+        """The approximate J(W)."""
+        return self._evaluate(W)[0]
+
+    def objective_and_gradient(self, W):
+        """The approximate J and half its gradient at W, (d, q)."""
+        value, G, aligned, *_ = self._evaluate(W)
+        return value, G @ (aligned.T @ W)
+
+    def objective_and_phi(self, W):
+        """The approximate J, and a symmetric matrix (d, d) that takes the place of Phi."""
+        value, G, W, omega, u, moments = self._evaluate(W)
+        F, s = self._classes[0].astype(float), self.gamma.s.astype(float)
+        by_column = np.einsum("gr,gdm->rdm", F, moments)
+        pairs = np.einsum("r,rdm,rem->de", s, by_column, by_column, optimize=True)
+        own = sum(self._map(_degrees, W @ omega, u))
+        phi = (pairs / self.features - own) / self.kernel.sigma**2
+        error = G - phi @ W  # put the gradient right
+        phi = phi + error @ W.T + W @ error.T - W @ (W.T @ error) @ W.T
+        return value, ((phi + phi.T) / 2).astype(self.X.dtype)
+
+
+def _features(rows, frequencies):
+    angles = rows @ frequencies
+    return np.hstack([np.cos(angles), np.sin(angles)])
+
+
+def _sums(g, rows, frequencies):
+    """Class, sum of the features of its rows, and X' times the features."""
+    Z = _features(rows, frequencies)
+    return g, Z.sum(axis=0, dtype=float), rows.T @ Z
+
+
+def _degrees(g, rows, frequencies, u):
+    """X' D X of some rows of class g, D the row sums of Gamma o K."""
+    degrees = _features(rows, frequencies) @ u[g].astype(rows.dtype)
+    return (rows.T @ (degrees[:, None] * rows)).astype(float)

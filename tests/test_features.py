@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.preprocessing import scale
+
+from ismlit import datasets
+from ismlit.features import FeatureProblem
+from ismlit.gamma import DenseGamma, Gamma, supervised
+from ismlit.grassmann import principal_angles
+from ismlit.ism import ism
+from ismlit.kernels import Gaussian, Polynomial, median_distance
+from ismlit.phi import Problem
+from tests.problems import orthonormal
+
+
+@pytest.fixture
+def data(rng):
+    y = np.arange(60) % 3
+    X = rng.standard_normal((60, 5)) + np.c_[2 * (y == 1), 2 * (y == 2), np.zeros((60, 3))]
+    return X, supervised(y), Gaussian(1.7)
+
+
+def dense(problem, W):
+    """J by the n x n Gram matrix of the features, written down naively."""
+    W, _ = problem._aligned(W)
+    angles = (problem.X - problem.X.mean(axis=0)) @ W @ problem.frequencies(W.shape[1])
+    Z = np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(problem.features)
+    return np.sum(problem.gamma.to_dense() * (Z @ Z.T))
+
+
+def test_objective_is_that_of_the_features(data, rng):
+    problem, W = FeatureProblem(*data, features=40), orthonormal(5, 2, rng)
+    assert_allclose(problem.objective(W), dense(problem, W), rtol=1e-12)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_gradient_is_exact_on_the_grassmann_manifold(data, rng, q):
+    """The turning of the frame included: 40 frequencies are few, so it would be seen."""
+    problem, W, h = FeatureProblem(*data, features=40), orthonormal(5, q, rng), 1e-6
+    Z = rng.standard_normal((5, q))
+    Z -= W @ (W.T @ Z)
+    value, G = problem.objective_and_gradient(W)
+    turned = lambda t: np.linalg.qr(W + t * Z)[0]
+    slope = (dense(problem, turned(h)) - dense(problem, turned(-h))) / (2 * h)
+    assert_allclose(2 * np.sum(G * Z), slope, rtol=1e-6)  # central differences
+    assert_allclose(value, dense(problem, W), rtol=1e-12)
+
+
+def test_phi_times_w_is_the_gradient(data, rng):
+    problem, W = FeatureProblem(*data, features=64), orthonormal(5, 2, rng)
+    phi = problem.objective_and_phi(W)[1]
+    assert_allclose(phi, phi.T)
+    assert_allclose(phi @ W, problem.objective_and_gradient(W)[1], atol=1e-10)
+
+
+def test_many_features_give_phi_itself(data, rng):
+    W = orthonormal(5, 2, rng)
+    exact_J, exact = Problem(*data).objective_and_phi(W)
+    errors = []
+    for m in (256, 4096):
+        J, phi = FeatureProblem(*data, features=m).objective_and_phi(W)
+        errors.append(np.linalg.norm(phi - exact) / np.linalg.norm(exact))
+        assert J == pytest.approx(exact_J, rel=0.05)
+    # random draws would gain a factor of 4 from 16 times the features, Sobol up to 16
+    assert errors[1] < errors[0] / 4 and errors[1] < 2e-3
+
+
+def test_only_the_subspace_counts(data, rng):
+    problem, W = FeatureProblem(*data, features=64), orthonormal(5, 2, rng)
+    R = orthonormal(2, 2, rng)
+    assert_allclose(problem.objective(W @ R), problem.objective(W), rtol=1e-12)
+    assert_allclose(problem.objective_and_phi(W @ R)[1], problem.objective_and_phi(W)[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["wine", "breast_cancer"])
+def test_finds_the_exact_subspace(name):
+    bunch = getattr(datasets, f"load_{name}")()
+    X, y = scale(bunch.data), bunch.target
+    kernel, q = Gaussian(median_distance(X)), len(np.unique(y)) - 1
+    exact = ism(X, supervised(y), kernel, q)
+    found = ism(X, supervised(y), kernel, q, random_features=128, random_state=0)
+    assert found.converged and found.n_phi_test == 0
+    assert np.degrees(principal_angles(found.W, exact.W)).max() < 2  # the design's target
+    assert np.diff(found.history["objective"]).min() > 0
+
+
+def test_threads_and_precision_change_nothing_else(data):
+    X, gamma, kernel = data
+    one = ism(X, gamma, kernel, 2, random_features=64, random_state=0)
+    two = ism(X, gamma, kernel, 2, random_features=64, random_state=0, n_jobs=2)
+    assert_allclose(one.W, two.W, atol=1e-12)
+    single = ism(X.astype("float32"), gamma, kernel, 2, random_features=64, random_state=0)
+    assert single.W.dtype == np.float32
+    assert principal_angles(single.W, one.W).max() < 1e-2  # it stops at residuals of 2e-5
+
+
+def test_what_features_cannot_do_is_refused(data, rng):
+    X, gamma, kernel = data
+    with pytest.raises(ValueError, match="Gaussian"):
+        FeatureProblem(X, gamma, Polynomial(3))
+    with pytest.raises(ValueError, match="labels"):
+        FeatureProblem(X, DenseGamma(gamma.to_dense()), kernel)
+    many = Gamma(rng.standard_normal((300, 2)), np.ones(2))
+    with pytest.raises(ValueError, match="256 distinct rows"):
+        FeatureProblem(rng.standard_normal((300, 3)), many, kernel)
+    with pytest.raises(ValueError, match="positive"):
+        FeatureProblem(X, gamma, kernel, features=0)

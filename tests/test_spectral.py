@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import scale
+
+from ismlit import datasets
+from ismlit.gamma import Gamma, guidance, unsupervised
+from ismlit.ism import ism, solve
+from ismlit.kernels import Gaussian, Polynomial, gram, median_distance
+from ismlit.phi import Problem
+from ismlit.spectral import NormalizedProblem, alternate, spectral_embedding
+from tests.problems import orthonormal
+
+
+@pytest.fixture
+def normalized(rng):
+    X, U = rng.standard_normal((30, 4)), orthonormal(30, 3, rng)
+    guide = guidance(np.arange(30) % 2, 0.3)
+    return NormalizedProblem(X, Gamma(U, [1.0, 1.0, -0.5]), Gaussian(1.5), fixed=guide, tile=7)
+
+
+def naive(problem, W):
+    """The normalised objective by dense matrices."""
+    K = gram(problem.kernel, problem.X, W)
+    D = K.sum(axis=1)
+    value = np.sum(problem.gamma.to_dense() * K / np.sqrt(np.outer(D, D)))
+    return value + np.sum(problem.fixed.to_dense() * K)
+
+
+def test_normalised_objective_and_gradient(normalized, rng):
+    W, Z, h = orthonormal(4, 2, rng), rng.standard_normal((4, 2)), 1e-5
+    slope = (naive(normalized, W + h * Z) - naive(normalized, W - h * Z)) / (2 * h)
+    J, phi = normalized.objective_and_phi(W)
+    assert J == pytest.approx(naive(normalized, W), rel=1e-12)
+    assert normalized.objective(W) == pytest.approx(J, rel=1e-12)
+    assert 2 * np.sum(phi @ W * Z) == pytest.approx(slope, rel=1e-6)  # central differences
+    J, G = normalized.objective_and_gradient(W)
+    assert_allclose(G, phi @ W, atol=1e-12 * np.linalg.norm(phi))
+    frozen = Problem(normalized.X, normalized.frozen_gamma(W), normalized.kernel).phi(W)
+    assert 2 * np.sum(frozen @ W * Z) != pytest.approx(slope, rel=1e-2)  # what the papers use
+
+
+def test_effective_gamma_ignores_the_scale_of_k(normalized, rng):
+    """J does not change with c K, so its derivative along K vanishes."""
+    W = orthonormal(4, 2, rng)
+    plain = NormalizedProblem(normalized.X, normalized.gamma, normalized.kernel)
+    terms = plain.objective_and_gamma(W)[1].to_dense() * gram(plain.kernel, plain.X, W)
+    assert abs(terms.sum()) < 1e-12 * np.abs(terms).sum()
+
+
+def test_normalised_ism_climbs(normalized):
+    found = solve(normalized, 2)
+    assert found.converged and np.diff(found.history["objective"]).min() > 0
+
+
+def test_negative_degrees_are_refused(rng):
+    X = rng.standard_normal((20, 3))
+    problem = NormalizedProblem(X, Gamma(np.ones((20, 1)), [1.0]), Polynomial(3, c=-5.0))
+    with pytest.raises(ValueError, match="positive row sums"):
+        problem.objective(np.eye(3, 1))
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("n", [40, 1600])  # dense, and Lanczos
+def test_embedding_is_that_of_the_affinity(normalize, n, rng):
+    X = rng.standard_normal((n, 3)) + 3 * np.eye(3)[np.arange(n) % 3]
+    problem = Problem(X, Gamma(np.ones((n, 1)), [1.0]), Gaussian(1.0))
+    U, values = spectral_embedding(problem, np.eye(3), 3, normalize=normalize)
+    K = gram(Gaussian(1.0), X)
+    D = K.sum(axis=1)
+    H = np.eye(n) - 1 / n
+    A = K / np.sqrt(np.outer(D, D)) if normalize else H @ K @ H
+    expected = np.linalg.eigvalsh(A)[::-1][:3]
+    assert_allclose(values, expected, rtol=1e-6)  # eigsh's tolerance
+    assert_allclose(A @ U, U * values, atol=1e-4 * values[0])
+    assert_allclose(U.T @ U, np.eye(3), atol=1e-10)
+
+
+def test_embedding_wants_a_possible_k(rng):
+    problem = Problem(rng.standard_normal((5, 2)), Gamma(np.ones((5, 1)), [1.0]), Gaussian(1.0))
+    with pytest.raises(ValueError, match="between 1 and the number of samples"):
+        spectral_embedding(problem, np.eye(2), 6)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("weight", [None, 2.0, -2.0])
+def test_alternation_never_falls_and_ends_where_it_says(normalize, weight):
+    wine = datasets.load_wine()
+    X, y = scale(wine.data), wine.target
+    guide = None if weight is None else guidance(y, weight)
+    kernel = Gaussian(median_distance(X))
+    found = alternate(X, kernel, 3, 2, normalize=normalize, guide=guide)
+    assert found.converged
+    assert np.diff(found.history["objective"]).min() > -1e-9 * abs(found.objective)
+    K = gram(kernel, X, found.W)
+    if normalize:
+        D = K.sum(axis=1)
+        value = np.trace(found.U.T @ (K / np.sqrt(np.outer(D, D))) @ found.U)
+    else:
+        value = np.sum(unsupervised(found.U).to_dense() * K)
+    value += 0 if guide is None else np.sum(guide.to_dense() * K)
+    assert found.objective == pytest.approx(value, rel=1e-9)
+
+
+def test_frozen_degrees_lose_what_exact_ones_keep():
+    X = scale(datasets.load_wine().data)
+    kernel = Gaussian(median_distance(X))
+    frozen = alternate(X, kernel, 3, 3, normalize=True, solver=ism)
+    assert np.diff(frozen.history["objective"]).min() < -0.01
+    assert frozen.objective < alternate(X, kernel, 3, 3, normalize=True).objective - 0.1
+
+
+def test_alternation_that_does_not_converge_says_so():
+    X = scale(datasets.load_wine().data)
+    with pytest.warns(ConvergenceWarning, match="turns did not suffice"):
+        found = alternate(X, Gaussian(5.0), 3, 3, max_iter=2)
+    assert not found.converged and found.n_iter == 2
