@@ -76,6 +76,35 @@ def plot_gap(results, ax=None, floor=1e-13):
     return ax
 
 
+def plot_ratios(groups, ax=None):
+    """Positive ratios on a logarithmic axis, one column of points a group (label to values)."""
+    ax = _axis(ax, (5.6, 3.2))
+    for k, values in enumerate(groups.values()):
+        place = k + np.linspace(-0.15, 0.15, len(values))
+        ax.plot(place, sorted(values), MARKERS[k % 7], color=COLOURS[k % 7], markersize=4)
+        ax.plot([k - 0.3, k + 0.3], [np.median(values)] * 2, color="0.5")
+    ax.axhline(1, color="0.5", linewidth=0.8, linestyle=":")
+    ax.set_xticks(range(len(groups)), list(groups), fontsize="small")
+    ax.set(yscale="log", ylabel="ratio (bar: median)")
+    return ax
+
+
+def plot_bars(groups, names, ylabel, ax=None):
+    """Grouped bars: `groups` maps a label to one value per name; the axis starts near the least."""
+    ax = _axis(ax, (7.5, 3.6))
+    width = 0.8 / len(groups)
+    for k, (label, values) in enumerate(groups.items()):
+        place = np.arange(len(names)) + (k - (len(groups) - 1) / 2) * width
+        hatch = ("", "///", "...", "xxx")[k // 7 + k % 2]
+        ax.bar(place, values, width, color=COLOURS[k % 7], hatch=hatch, label=label)
+    low = min(min(values) for values in groups.values())
+    ax.set_ylim(bottom=max(0, low - 10))
+    ax.set_xticks(range(len(names)), names)
+    ax.set_ylabel(ylabel)
+    ax.legend(fontsize="x-small", ncols=2, loc="lower left")
+    return ax
+
+
 def plot_loadings(W, feature_names, ax=None):
     """The weights of each feature in each component: W (d, q) as grouped horizontal bars."""
     W = np.asarray(W)

@@ -26,10 +26,20 @@ TIMEOUT = 180  # seconds for one run; the slowest sound one takes a tenth of it
 CHECK = "tests/test_claims.py::test_check_raises_unless_the_outcome_is_the_verdict"
 BOOL = "tests/test_claims.py::test_check_wants_a_known_claim_and_a_bool"
 SAME = "tests/test_symbolic.py::test_same_tells_identities_from_near_misses"
-KERNELS, GAMMA, PHI, ISM, OPTIMALITY, SYMBOLIC, REDUCTION, DATASETS, BASELINES = (
-    f"tests/test_{name}.py"
-    for name in "kernels gamma phi ism optimality symbolic reduction datasets baselines".split()
-)
+NAMES = "kernels gamma phi ism optimality symbolic reduction datasets baselines features spectral"
+(
+    KERNELS,
+    GAMMA,
+    PHI,
+    ISM,
+    OPTIMALITY,
+    SYMBOLIC,
+    REDUCTION,
+    DATASETS,
+    BASELINES,
+    FEATURES,
+    SPECTRAL,
+) = (f"tests/test_{name}.py" for name in NAMES.split())
 
 
 @dataclass(frozen=True)
@@ -78,8 +88,8 @@ FAULTS = [
     Fault(
         "Polynomial: the factor p of the derivative lost",
         "kernels.py",
-        "return self.degree * (beta + self.c) ** (self.degree - 1)",
-        "return (beta + self.c) ** (self.degree - 1)",
+        "return self.degree * _power(beta + self.c, self.degree - 1)",
+        "return _power(beta + self.c, self.degree - 1)",
         (KERNELS,),
     ),
     Fault(
@@ -134,10 +144,10 @@ FAULTS = [
         (GAMMA,),
     ),
     Fault(
-        "semi-supervised: the weight of the labels lost",
+        "guidance: the weight of the labels lost",
         "gamma.py",
-        "np.full(Y.shape[1], weight)",
-        "np.full(Y.shape[1], 1.0)",
+        "np.full(F.shape[1], float(weight))",
+        "np.full(F.shape[1], 1.0)",
         (GAMMA,),
     ),
     Fault(
@@ -239,15 +249,15 @@ FAULTS = [
     Fault(
         "passes: a product with kept tiles counted as one",
         "phi.py",
-        "self.count.passes -= bool(tiles)",
-        "self.count.passes -= 0",
+        "self.count.passes -= bool(tiles)  # tiles at hand",
+        "self.count.passes -= 0  # tiles at hand",
         (PHI,),
     ),
     Fault(
         "float32: J accumulated in float32",
         "phi.py",
-        "weighted.sum(dtype=np.float64)",
-        "weighted.sum()",
+        "(weighted, psi) in problem._tiles(r, Z, 0, 1):\n        value += 2 * float(weighted.sum(dtype=np.float64))\n        product[pairs]",
+        "(weighted, psi) in problem._tiles(r, Z, 0, 1):\n        value += 2 * float(weighted.sum())\n        product[pairs]",
         (PHI, ISM),
     ),
     Fault(
@@ -395,16 +405,16 @@ FAULTS = [
     Fault(
         "escape: the direction left in the rotated frame",
         "grassmann.py",
-        " @ self.rotation.T\n        return float(value)",
-        "\n        return float(value)",
+        "b.reshape(self.shape) @ self.rotation.T",
+        "b.reshape(self.shape)",
         (OPTIMALITY,),
     ),
     Fault(
         "Newton: the step of a descent",
-        "ism.py",
-        "np.maximum(np.abs(values), floor)",
-        "-np.maximum(np.abs(values), floor)",
-        (ISM,),
+        "grassmann.py",
+        "        return self.tangent(b)\n",
+        "        return -self.tangent(b)\n",
+        (OPTIMALITY,),
     ),
     Fault(
         "float32: a tolerance below its rounding",
@@ -457,10 +467,10 @@ FAULTS = [
     ),
     Fault(
         "trust region: Hessian without the derivative of Phi",
-        "baselines.py",
-        " + problem.phi_derivative(W, Z[None])[0])",
-        ")",
-        (BASELINES,),
+        "phi.py",
+        "second = second * _slope(rows, columns, pairs, Z[pairs], u[pairs])",
+        "second = 0 * second",
+        (PHI, BASELINES),
     ),
     # ---------------------------------------------------------------- estimators and data
     Fault(
@@ -541,6 +551,138 @@ FAULTS = [
         "if left.shape != right.shape:",
         "if left.ndim < 0:",
         (SAME,),
+    ),
+    # ---------------------------------------------------------------- peers
+    Fault(
+        "Cayley: the curve runs downhill",
+        "baselines.py",
+        "Q, R = np.linalg.qr(W + step * U",
+        "Q, R = np.linalg.qr(W - step * U",
+        (BASELINES,),
+    ),
+    Fault(
+        "Cayley: the frame's signs left to QR",
+        "baselines.py",
+        "return Q * np.sign(np.diag(R))",
+        "return Q",
+        (BASELINES,),
+    ),
+    Fault(
+        "Dimension Growth: later columns not orthogonal to earlier ones",
+        "baselines.py",
+        "slope = _orthogonal(g[:, j], np.c_[W, w], normalise=False)",
+        "slope = _orthogonal(g[:, j], w[:, None], normalise=False)",
+        (BASELINES,),
+    ),
+    Fault(
+        "peers: the budget of passes ignored",
+        "baselines.py",
+        "return self.problem.count.passes >= self.max_phi",
+        "return False",
+        (BASELINES,),
+    ),
+    # ---------------------------------------------------------------- features
+    Fault(
+        "features: the turning of the frame neglected",
+        "features.py",
+        "G = G + extra - W @ (W.T @ extra)",
+        "G = G + 0 * extra",
+        (FEATURES,),
+    ),
+    Fault(
+        "features: Phi not put right by the gradient",
+        "features.py",
+        "error = G - phi @ W",
+        "error = 0 * (G - phi @ W)",
+        (FEATURES,),
+    ),
+    Fault(
+        "features: the degrees forgotten",
+        "features.py",
+        "phi = (pairs / self.features - own)",
+        "phi = (pairs / self.features)",
+        (FEATURES,),
+    ),
+    Fault(
+        "features: random draws for the Sobol sequence",
+        "features.py",
+        "self._frequencies[q] = normal.random(self.features).T",
+        "self._frequencies[q] = np.random.default_rng(0).standard_normal((q, self.features))",
+        (FEATURES,),
+        "*scaling*",
+    ),
+    # ---------------------------------------------------------------- clusterings
+    Fault(
+        "degrees: frozen, as published",
+        "spectral.py",
+        "r = weighted.sum(axis=1) / degrees",
+        "r = 0 * weighted.sum(axis=1) / degrees",
+        (SPECTRAL,),
+        "*turns*",
+    ),
+    Fault(
+        "degrees: the inverse for the inverse root",
+        "spectral.py",
+        "F = self.gamma.F / np.sqrt(degrees)[:, None]\n        weighted",
+        "F = self.gamma.F / degrees[:, None]\n        weighted",
+        (SPECTRAL,),
+    ),
+    Fault(
+        "embedding: the smallest eigenvectors",
+        "spectral.py",
+        "subset_by_index=(n - k, n - 1)",
+        "subset_by_index=(0, k - 1)",
+        (SPECTRAL,),
+        "*turns*",
+    ),
+    Fault(
+        "embedding: HSIC's affinity not centred",
+        "spectral.py",
+        "product = lambda V: centre(affinity @ centre(V.reshape(n, -1)))",
+        "product = lambda V: affinity @ V.reshape(n, -1)",
+        (SPECTRAL,),
+    ),
+    Fault(
+        "alternation: the guidance forgotten",
+        "spectral.py",
+        "F, s = np.hstack([F, guide.F]), np.r_[s, guide.s]",
+        "F, s = np.hstack([F, guide.F]), np.r_[s, 0 * guide.s]",
+        (SPECTRAL,),
+    ),
+    Fault(
+        "guidance: unknown samples counted as a class",
+        "gamma.py",
+        "known = y != -1",
+        "known = y != -99",
+        (GAMMA, REDUCTION),
+    ),
+    Fault(
+        "alignment: kernels not centred",
+        "gamma.py",
+        "np.column_stack([_double_centre(gram(k, X)).ravel() for k in kernels])",
+        "np.column_stack([gram(k, X).ravel() for k in kernels])",
+        (GAMMA,),
+    ),
+    Fault(
+        "Phi_0: differences without their factor 2",
+        "phi.py",
+        "product = 2 * (degrees * X - product)",
+        "product = degrees * X - product",
+        (PHI,),
+    ),
+    Fault(
+        "passes: many directions counted as one",
+        "phi.py",
+        "self.count.passes += len(Z) - 1",
+        "self.count.passes += 0",
+        (PHI,),
+    ),
+    Fault(
+        "Lanczos: its error understated",
+        "grassmann.py",
+        "lower *= diagonal.min() if lower >= 0 else diagonal.max()",
+        "lower *= diagonal.max()",
+        (OPTIMALITY,),
     ),
 ]
 

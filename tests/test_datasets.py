@@ -7,9 +7,14 @@ from numpy.testing import assert_allclose
 
 from ismlit import datasets
 
-needs_cancer = pytest.mark.skipif(
-    not datasets.is_available("cancer"), reason="data set 'cancer' is not at hand (ISMLIT_DATA)"
-)
+
+def needs(name):
+    """Skip where a real set is not to be had."""
+    reason = f"data set {name!r} is not at hand (ISMLIT_DATA)"
+    return pytest.mark.skipif(not datasets.is_available(name), reason=reason)
+
+
+needs_cancer = needs("cancer")
 
 
 @pytest.fixture
@@ -90,3 +95,40 @@ def test_rings_lie_in_their_plane():
     radii = np.linalg.norm(X @ plane, axis=1)
     assert_allclose(radii, 1 + 1.5 * y)
     assert_allclose(plane.T @ plane, np.eye(2), atol=1e-12)
+
+
+@needs("face")
+def test_faces_agree_with_their_file_names():
+    bunch = datasets.load_face()
+    assert bunch.data.shape == (624, 960) and bunch.images.shape == (624, 30, 32)
+    assert np.bincount(bunch.pose).tolist() == [157, 155, 156, 156]
+    assert len(set(bunch.target_names)) == 20
+    assert sorted(bunch.pose_names) == ["left", "right", "straight", "up"]
+    assert bunch.target_names[bunch.target[0]] == "glickman"  # the first file's name
+    assert bunch.pose_names[bunch.pose[0]] == "left"
+
+
+@needs("mnist")
+def test_mnist_is_its_test_part():
+    bunch = datasets.load_mnist()
+    assert bunch.data.shape == (10_000, 784)
+    assert bunch.target[:10].tolist() == [7, 2, 1, 0, 4, 1, 4, 9, 5, 9]
+    assert bunch.data.min() == 0 and bunch.data.max() == 255
+    assert np.bincount(bunch.target)[1] == 1135
+
+
+@needs("flower")
+def test_flower_is_256_colours():
+    bunch = datasets.load_flower()
+    assert bunch.data.shape == (256, 3) and bunch.index.shape == (256, 350)
+    assert len(np.unique(bunch.index)) == 256
+
+
+def test_four_gaussians_have_two_independent_labellings():
+    X, first, second = datasets.make_four_gaussians(400, 6, random_state=0)
+    assert X.shape == (400, 6)
+    assert_allclose(X.mean(axis=0), 0, atol=1e-12)
+    assert np.bincount(2 * first + second).tolist() == [100] * 4
+    for labels, direction in ((first, [1, 1]), (second, [1, -1])):
+        side = X[:, :2] @ direction > 0
+        assert np.mean(side == labels) in (0.0, 1.0)  # ten deviations lie between the groups

@@ -105,3 +105,21 @@ def test_what_features_cannot_do_is_refused(data, rng):
         FeatureProblem(rng.standard_normal((300, 3)), many, kernel)
     with pytest.raises(ValueError, match="positive"):
         FeatureProblem(X, gamma, kernel, features=0)
+
+
+@pytest.mark.filterwarnings("ignore")  # the cluster's own
+def test_a_dask_cluster_gives_the_same_answer(data):
+    """The same call, another backend of joblib; exact and with features."""
+    distributed = pytest.importorskip("distributed")
+    from joblib import parallel_config
+
+    X, gamma, kernel = data
+    calls = [{}, dict(random_features=64, random_state=0)]
+    here = [ism(X, gamma, kernel, 2, **options) for options in calls]
+    options = dict(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+        with parallel_config(backend="dask"):
+            there = [ism(X, gamma, kernel, 2, n_jobs=2, **options) for options in calls]
+    for one, other in zip(here, there):
+        assert_allclose(one.W, other.W, atol=1e-12)
+        assert one.n_phi == other.n_phi

@@ -8,13 +8,16 @@ from scipy.stats import ortho_group
 from ismlit.gamma import (
     DenseGamma,
     Gamma,
+    aligned_sum,
     alternative,
+    guidance,
     hsic,
     normalized_hsic,
     one_hot,
     supervised,
     unsupervised,
 )
+from ismlit.kernels import Gaussian, Kernel, Linear, Polynomial, Squared, gram
 
 
 def centring(n):
@@ -105,3 +108,45 @@ def test_rounding_of_a_textbook_gamma_is_accepted(rng):
     H, Y = centring(100), np.eye(3)[np.arange(100) % 3]
     gamma = DenseGamma(H @ Y @ Y.T @ H)
     assert np.array_equal(gamma.array, gamma.array.T)
+
+
+def test_guidance_is_the_scaled_centred_indicator(rng):
+    y = np.array([0, -1, 1, 1, -1, 2])
+    known = y != -1
+    F = np.zeros((6, 3))
+    F[known] = centring(4) @ one_hot(y[known])
+    F /= np.linalg.norm(F, 2)
+    assert_allclose(guidance(y, 0.7).to_dense(), 0.7 * F @ F.T, atol=1e-15)
+    scores = rng.standard_normal((6, 2))
+    centred = centring(6) @ scores
+    expected = -2 * centred @ centred.T / np.linalg.norm(centred, 2) ** 2
+    assert_allclose(guidance(scores, -2.0).to_dense(), expected, atol=1e-14)
+
+
+def test_aligned_sum_is_the_best_alignment(rng):
+    X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
+    X[:, 0] += y
+    H, target = centring(40), supervised(y).to_dense()
+    kernels = [Gaussian(1.0), Polynomial(3)]
+    grams = [H @ gram(k, X) @ H for k in kernels]
+    alignment = lambda w: (
+        np.sum(sum(a * G for a, G in zip(w, grams)) * target)
+        / np.linalg.norm(sum(a * G for a, G in zip(w, grams)))
+    )
+    found = aligned_sum(kernels, X, y)
+    weights = [w for w, _ in found.terms()]
+    sizes = [np.linalg.norm(G) for G in grams]
+    angles = np.linspace(0, np.pi / 2, 2001)
+    brute = max(alignment((np.cos(a) / sizes[0], np.sin(a) / sizes[1])) for a in angles)
+    assert len(weights) == 2
+    assert alignment(weights) == pytest.approx(brute, rel=1e-6)  # the grid's step squared
+    total = sum(w * G for w, G in zip(weights, grams))
+    assert np.linalg.norm(total) == pytest.approx(np.linalg.norm(target))
+
+
+def test_aligned_sum_leaves_out_what_does_not_align(rng):
+    X = np.r_[np.ones((10, 1)), -np.ones((10, 1))] + 0.1 * rng.standard_normal((20, 1))
+    found = aligned_sum([Linear(), Squared() * 1.0, Gaussian(1e-3)], X, np.arange(20) < 10)
+    assert all(weight > 0 for weight, _ in found.terms())
+    with pytest.raises(ValueError, match="positively aligned"):
+        aligned_sum([Kernel(lambda beta, xp: beta)], X, np.arange(20) < 10)

@@ -10,7 +10,7 @@ from ismlit.grassmann import (
     principal_angles,
     projector_distance,
 )
-from ismlit.ism import ism
+from ismlit.ism import ism, solve
 from ismlit.kernels import Gaussian
 from ismlit.optimality import certify
 from ismlit.phi import Problem
@@ -165,3 +165,41 @@ def test_float32_is_certified_at_its_own_precision(rng):
 def test_only_frames_are_certified(W, words, rng):
     with pytest.raises(ValueError, match=words):
         certify(random_problem("gaussian", rng), W)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_lanczos_brackets_the_lowest_curvature(seed):
+    """Against the matrix itself, at maxima and at random points."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem(("gaussian", "polynomial", "user")[seed % 3], rng, n=20, d=9)
+    W = orthonormal(9, 3, rng) if seed % 2 else solve(problem, 3).W
+    second = SecondOrder(problem, W, problem.phi(W))
+    exact, _, none = second.lowest(dense=True)
+    value, Z, error = second.lowest(dense=False)
+    scale = np.abs(second.kd).max()
+    assert none == 0
+    assert value >= exact - 1e-9 * scale  # a Rayleigh quotient
+    assert value - error <= exact + 1e-9 * scale
+    assert (value > 0) == (exact > 0) or abs(exact) < 0.01 * scale
+    assert np.linalg.norm(Z) == pytest.approx(1) and np.abs(W.T @ Z).max() < 1e-9
+
+
+def test_newton_direction_solves_the_system(rng):
+    problem = random_problem("gaussian", rng, n=20, d=9)
+    W = solve(problem, 3).W
+    second = SecondOrder(problem, W, problem.phi(W))
+    slope = rng.standard_normal(second.size)
+    matrix = np.diag(second.kd) - second.m_dense()
+    expected = second.tangent(np.linalg.solve(matrix, slope))
+    found = second.newton(slope, tol=1e-10, max_products=100)
+    assert_allclose(found, expected, atol=1e-7 * np.linalg.norm(expected))
+
+
+def test_newton_direction_ascends_where_the_curvature_is_wrong(rng):
+    for _ in range(20):
+        problem = random_problem("gaussian", rng, n=20, d=6)
+        W = orthonormal(6, 2, rng)
+        second = SecondOrder(problem, W, problem.phi(W))
+        G = problem.phi(W) @ W
+        slope = (second.W_bar.T @ problem.phi(W) @ second.W).ravel()
+        assert np.sum(second.newton(slope) * G) > 0

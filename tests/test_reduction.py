@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.metrics import normalized_mutual_info_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -13,10 +14,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ismlit import datasets
 from ismlit.grassmann import principal_angles
 from ismlit.kernels import Gaussian, Polynomial
-from ismlit.reduction import SupervisedIKDR
+from ismlit.reduction import SemiSupervisedIKDR, SupervisedIKDR, UnsupervisedIKDR
 
 
-@parametrize_with_checks([SupervisedIKDR(1), SupervisedIKDR(1, kernel="linear")])
+@parametrize_with_checks(
+    [
+        SupervisedIKDR(1),
+        SupervisedIKDR(1, kernel="linear"),
+        UnsupervisedIKDR(),
+        UnsupervisedIKDR(kernel="squared"),
+        SemiSupervisedIKDR(),
+    ]
+)
 def test_scikit_learn_contract(estimator, check):
     if "array_api" in str(check):
         pytest.skip("the estimator works on numpy arrays only")
@@ -91,3 +100,77 @@ def test_bad_input_gets_a_clear_error(change, words, rng):
     parameters = {k: v for k, v in change.items() if k not in data}
     with pytest.raises(ValueError, match=words):
         SupervisedIKDR(**parameters).fit(data["X"], data["y"])
+
+
+# ---------------------------------------------------------------- without, or with few, labels
+
+
+@pytest.fixture
+def wine():
+    bunch = datasets.load_wine()
+    return StandardScaler().fit_transform(bunch.data), bunch.target
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_clusters_of_wine_are_its_cultivars(wine, normalize):
+    X, y = wine
+    model = UnsupervisedIKDR(3, normalize=normalize, random_state=0).fit(X)
+    assert normalized_mutual_info_score(y, model.labels_) > 0.85
+    assert model.alternation_.converged and model.embedding_.shape == (178, 3)
+    assert_allclose(model.W_.T @ model.W_, np.eye(3), atol=1e-10)
+    assert (model.certificate_ is None) == normalize
+    if not normalize:
+        assert model.certificate_.is_second_order
+
+
+def test_known_labels_help_where_noise_hides_the_clusters(wine, rng):
+    X, y = wine
+    X = np.hstack([X, 1.5 * rng.standard_normal((178, 12))])
+    known = np.where(rng.random(178) < 0.25, y, -1)
+    rest = known == -1
+    score = lambda weight: normalized_mutual_info_score(
+        y[rest],
+        SemiSupervisedIKDR(3, weight=weight, random_state=0).fit(X, known).labels_[rest],
+    )
+    assert score(1.0) > score(0.0) + 0.1
+
+
+def test_no_labels_are_no_guidance(wine):
+    X, _ = wine
+    alone = SemiSupervisedIKDR(3, random_state=0).fit(X)
+    unguided = UnsupervisedIKDR(3, normalize=True, random_state=0).fit(X)
+    assert_allclose(alone.W_, unguided.W_)
+
+
+def test_scores_guide_as_their_labels_do(wine):
+    X, y = wine
+    by_label = SemiSupervisedIKDR(3, random_state=0).fit(X, y)
+    by_score = SemiSupervisedIKDR(3, random_state=0).fit(X, np.eye(3)[y])
+    assert_allclose(by_label.W_, by_score.W_, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.full(178, -1), "unknown"),
+        (np.zeros(178, int), "two classes"),
+        (np.ones((178, 2)), "constant"),
+    ],
+)
+def test_useless_guidance_is_refused(wine, y, message):
+    with pytest.raises(ValueError, match=message):
+        SemiSupervisedIKDR(3).fit(wine[0], y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(n_clusters=200), "n_samples=178 should be >= n_clusters=200"),
+        (dict(n_components=14), "at most the number of features"),
+        (dict(n_clusters=0), "n_clusters"),
+        (dict(kernel=Polynomial(3), normalize=True), "positive row sums"),
+    ],
+)
+def test_impossible_clusterings_are_refused(wine, options, message):
+    with pytest.raises(ValueError, match=message):
+        UnsupervisedIKDR(**options).fit(wine[0])
