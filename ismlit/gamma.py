@@ -160,7 +160,8 @@ def _spectral(U, Y, weight, degrees):
 def guidance(y, weight):
     """``weight * F F'`` of labels y (n,), -1 for unknown, or of scores y (n, r).
 
-    A negative weight asks for what does not depend on y. F holds the centred columns (over the known rows; 0 elsewhere), scaled to spectral norm 1.
+    A negative weight asks for what does not depend on y. F holds the centred columns (over the
+    known rows; 0 elsewhere), scaled to spectral norm 1.
 
     Raises
     ------

@@ -29,7 +29,7 @@ from ismlit.grassmann import (
 from ismlit.phi import Problem
 
 METHODS = ("safeguarded", "published")
-INITS = ("taylor", "pca", "random")
+INITS = ("taylor", "pca", "random", "several")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +97,10 @@ def ism(
     kernel : Kernel
     q : int
         Dimension of the subspace, 1 <= q <= d.
-    init : {"taylor", "pca", "random"} or orthonormal array of shape (d, q)
+    init : {"taylor", "pca", "random", "several"} or orthonormal array of shape (d, q)
         "taylor": the top eigenvectors of Phi_0 (thm-5.3), ties completed by variance.
+        "several": two plain steps from each of the others, and the best of them goes on; nine
+        passes more, against maxima that are only local.
     method : {"safeguarded", "published"}
         "published" is the thesis's Algorithm 4 with its loop condition put right: no test of
         the objective, and it stops when the eigenvalues change by less than `tol` (the
@@ -214,7 +216,20 @@ def starting_point(problem, q, init, random_state=None):
     if init == "random":
         normal = check_random_state(random_state).standard_normal((d, q))
         return np.linalg.qr(normal)[0].astype(dtype)
+    if init == "several":
+        starts = [starting_point(problem, q, name, random_state) for name in INITS[:3]]
+        return max((_two_steps(problem, W) for W in starts), key=lambda pair: pair[0])[1]
     raise ValueError(f"init must be an orthonormal array or one of {INITS}, got {init!r}")
+
+
+def _two_steps(problem, W):
+    """The best J and W of two plain steps of ISM from W: which basin it lies in."""
+    found = []
+    for _ in range(3):
+        J, phi = problem.objective_and_phi(W)
+        found.append((J, W))
+        W = top_eigenvectors(phi, W.shape[1])[1]
+    return max(found, key=lambda pair: pair[0])
 
 
 def check_orthonormal(W, d, dtype):

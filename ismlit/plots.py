@@ -105,6 +105,18 @@ def plot_bars(groups, names, ylabel, ax=None):
     return ax
 
 
+def plot_scaling(rows, xlabel, ax=None):
+    """Seconds against size, one line a method; `rows` hold method, size, seconds."""
+    ax = _axis(ax, (5.6, 3.4))
+    for k, method in enumerate(dict.fromkeys(row["method"] for row in rows)):
+        points = sorted((r["size"], r["seconds"]) for r in rows if r["method"] == method)
+        style = dict(color=COLOURS[k % 7], linestyle=LINES[k % 4], marker=MARKERS[k % 7])
+        ax.loglog(*zip(*points), markersize=4, label=method, **style)
+    ax.set(xlabel=xlabel, ylabel="seconds")
+    ax.legend(fontsize="x-small")
+    return ax
+
+
 def plot_loadings(W, feature_names, ax=None):
     """The weights of each feature in each component: W (d, q) as grouped horizontal bars."""
     W = np.asarray(W)

@@ -256,8 +256,8 @@ FAULTS = [
     Fault(
         "float32: J accumulated in float32",
         "phi.py",
-        "(weighted, psi) in problem._tiles(r, Z, 0, 1):\n        value += 2 * float(weighted.sum(dtype=np.float64))\n        product[pairs]",
-        "(weighted, psi) in problem._tiles(r, Z, 0, 1):\n        value += 2 * float(weighted.sum())\n        product[pairs]",
+        "float(weighted.sum(dtype=np.float64))\n        product[pairs]",
+        "float(weighted.sum())\n        product[pairs]",
         (PHI, ISM),
     ),
     Fault(
