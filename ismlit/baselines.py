@@ -40,7 +40,7 @@ def dimension_growth(
 
     Parameters and result as for `ismlit.ism.ism`; `max_iter` is per column and `tol` bounds
     the gradient of each column relative to ||Phi|| at the start. `converged` says whether
-    every column met it.
+    every column met it; the history holds the start and the steps of the last column.
     """
     run = _Run(X, gamma, kernel, q, init, max_phi, n_jobs, random_state)
     problem, W, steps, done = run.problem, np.zeros((run.problem.d, 0)), 0, True
@@ -64,7 +64,8 @@ def dimension_growth(
                 done = done and size <= np.sqrt(tol) * run.scale
                 break
             w, J, g, steps = trial, J_new, g_new, steps + 1
-            run.record(J)
+            if j == q - 1:  # J of fewer columns is another function
+                run.record(J)
         else:
             done = False
         W = np.c_[W, w]

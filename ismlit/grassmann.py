@@ -91,7 +91,7 @@ class SecondOrder:
 
     @property
     def is_small(self):
-        """Whether M is formed: few directions, and few enough products with all pairs."""
+        """Whether M is small enough to be formed, given its directions and the pairs."""
         return 0 < self.size <= DENSE_LIMIT and self.size * self.problem.n**2 <= DENSE_WORK
 
     def times(self, b):

@@ -65,7 +65,7 @@ def plot_turns(alternations, ax=None):
 def plot_gap(results, ax=None, floor=1e-13):
     """Share by which J is below the best of all, against passes; `results`: label to ISMResult."""
     ax = _axis(ax)
-    best = max(result.history["objective"].max() for result in results.values())
+    best = max(result.objective for result in results.values())
     for k, (label, result) in enumerate(results.items()):
         reached = np.maximum.accumulate(result.history["objective"])
         gap = np.maximum(1 - reached / best, floor)
@@ -101,7 +101,7 @@ def plot_bars(groups, names, ylabel, ax=None):
     ax.set_ylim(bottom=max(0, low - 10))
     ax.set_xticks(range(len(names)), names)
     ax.set_ylabel(ylabel)
-    ax.legend(fontsize="x-small", ncols=2, loc="lower left")
+    ax.figure.legend(fontsize="x-small", ncols=4, loc="outside lower center")
     return ax
 
 

@@ -78,7 +78,7 @@ class SupervisedIKDR(_IKDR):
     kernel : str or Kernel, default="gaussian"
         A kernel of the ISM family, or one of "linear", "squared", "polynomial", "gaussian",
         "multiquadratic". "gaussian" takes the median distance of the training data.
-    init : {"taylor", "pca", "random"}, default="taylor"
+    init : {"taylor", "pca", "random", "several"}, default="taylor"
     method : {"safeguarded", "published"}, default="safeguarded"
     tol : float, default=1e-6
     max_iter : int, default=200
@@ -227,7 +227,7 @@ class UnsupervisedIKDR(_ClusteringIKDR):
         As for `SupervisedIKDR`.
     normalize : bool, default=False
         Divide the kernel by the roots of its row sums, as spectral clustering does.
-    init : {"taylor", "pca", "random"}, default="taylor"
+    init : {"taylor", "pca", "random", "several"}, default="taylor"
         Of the first W; U starts as the embedding of all of X.
     tol : float, default=1e-6
         Stop when a turn raises the objective by less than this share.

@@ -164,7 +164,7 @@ class Alternation:
         stationary W is.
     n_iter, n_phi, n_phi_test : int
         Turns taken; passes over the pairs; how many of them tested second-order conditions.
-    history : dict of arrays
+    history : dict
         ``objective`` after every half-turn (U, W, U, W, ...).
     result : ISMResult
         Of the last W.

@@ -268,3 +268,20 @@ def test_float32_stops_at_its_own_rounding(rng):
     X, y = rng.standard_normal((40, 4)).astype("f4"), np.arange(40) % 2
     result = ism(X, supervised(y), Gaussian(2.0), 1, tol=0)
     assert result.converged and result.message == "the first-order residual is below tol"
+
+
+def test_several_starts_go_on_from_the_best_of_two_steps(rng):
+    """Independently: two plain steps from each start by published ISM, best J on the way."""
+    X, y = rng.standard_normal((60, 6)) ** 3, np.arange(60) % 3
+    X -= X.mean(axis=0)
+    problem = Problem(X, supervised(y), Polynomial(3))
+    best = {}
+    for name in ("taylor", "pca", "random"):
+        options = dict(method="published", tol=0, max_iter=2, init=name, random_state=0)
+        with pytest.warns(ConvergenceWarning):
+            steps = ism(X, supervised(y), Polynomial(3), 2, **options)
+        best[name] = steps.history["objective"].max()
+    W = starting_point(problem, 2, "several", 0)
+    assert problem.objective(W) == pytest.approx(max(best.values()), rel=1e-12)
+    found = ism(X, supervised(y), Polynomial(3), 2, init="several", random_state=0)
+    assert found.objective >= max(best.values())
