@@ -5,6 +5,8 @@ on the Stiefel manifold, and the trust region works on the Grassmann manifold. A
 objective and gradient of `ismlit.phi`, so that algorithms are compared, not implementations;
 none needs Phi itself, only ``Phi W``. `n_phi` counts every pass over the pairs: objective and
 gradient together are one, a Hessian product is one; `max_phi` stops a run that has used so many.
+They test no second order: a start at a saddle or minimum is where they stay. Their `history`
+holds ``objective`` and ``passes`` only.
 """
 
 from __future__ import annotations
@@ -15,7 +17,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ismlit.grassmann import first_order_residual
-from ismlit.ism import ISMResult, canonical_frame, starting_point
+from ismlit.ism import (
+    ISMResult,
+    attainable,
+    canonical_frame,
+    check_options,
+    check_signal,
+    starting_point,
+)
 from ismlit.phi import Problem
 
 
@@ -42,7 +51,7 @@ def dimension_growth(
     the gradient of each column relative to ||Phi|| at the start. `converged` says whether
     every column met it; the history holds the start and the steps of the last column.
     """
-    run = _Run(X, gamma, kernel, q, init, max_phi, n_jobs, random_state)
+    run = _Run(X, gamma, kernel, q, init, tol, max_iter, max_phi, n_jobs, random_state)
     problem, W, steps, done = run.problem, np.zeros((run.problem.d, 0)), 0, True
     for j in range(q):
         w = _orthogonal(run.start[:, j], W)
@@ -51,7 +60,7 @@ def dimension_growth(
         for _ in range(max_iter):
             slope = _orthogonal(g[:, j], np.c_[W, w], normalise=False)
             size = np.linalg.norm(slope)
-            if size <= tol * run.scale:
+            if size <= run.threshold:
                 break
             length = min(2 * length, 1.0)  # an angle; twice the last one that served
             while length > 1e-12 and not run.spent():
@@ -60,8 +69,9 @@ def dimension_growth(
                 if J_new >= J + 1e-4 * 2 * size * length:
                     break
                 length /= 4
-            else:  # out of passes, or of digits: the gradient no longer tells the way up
-                done = done and size <= np.sqrt(tol) * run.scale
+            else:  # out of passes; or of digits: the gradient no longer tells the way up
+                lost = size > np.sqrt(run.threshold * run.scale)
+                done = done and not (run.spent() or lost)
                 break
             w, J, g, steps = trial, J_new, g_new, steps + 1
             if j == q - 1:  # J of fewer columns is another function
@@ -94,19 +104,20 @@ def stiefel_descent(
     Parameters and result as for `ismlit.ism.ism`; `tol` bounds the gradient on the manifold
     relative to ||Phi|| at the start.
     """
-    run = _Run(X, gamma, kernel, q, init, max_phi, n_jobs, random_state)
+    run = _Run(X, gamma, kernel, q, init, tol, max_iter, max_phi, n_jobs, random_state)
     problem, W = run.problem, run.start
     J, G = problem.objective_and_gradient(W)
     best, reference, weight = (J, W), J, 1.0
     step, steps, done = 1e-3 / run.scale, 0, False
-    while not (done := _tangent_norm(W, G) <= tol * run.scale):
+    while not (done := _tangent_norm(W, G) <= run.threshold):
         if steps == max_iter or run.spent():
             break
         slope = np.sum(G * (G - W @ (G.T @ W)))  # half the derivative of J along the curve at 0
         while True:
             trial = cayley(W, G, step)
             J_new, G_new = problem.objective_and_gradient(trial)
-            if J_new >= reference + 2e-4 * step * slope or step < 1e-14 / run.scale:
+            enough = J_new >= reference + 2e-4 * step * slope
+            if enough or run.spent() or step < 1e-14 / run.scale:
                 break
             step *= 0.1
         moved, turned = trial - W, _projected(W, G) - _projected(trial, G_new)
@@ -149,7 +160,9 @@ def grassmann_trust_region(
             "grassmann_trust_region needs pymanopt: pip install 'ismlit[book]'"
         ) from error
 
-    run = _Run(X, gamma, kernel, q, init, max_phi, n_jobs, random_state)
+    run = _Run(X, gamma, kernel, q, init, tol, max_iter, max_phi, n_jobs, random_state)
+    if q == run.problem.d:
+        return run.result(run.start, 0, True, "W spans all features: nothing to choose")
     problem, manifold = run.problem, Grassmann(run.problem.d, q)
     memory, accepted = {}, [run.start]
 
@@ -182,7 +195,7 @@ def grassmann_trust_region(
 
     optimizer = TrustRegions(
         max_iterations=max_iter,
-        min_gradient_norm=2 * tol * run.scale,
+        min_gradient_norm=2 * run.threshold,
         max_time=np.inf,
         verbosity=0,
     )
@@ -192,7 +205,7 @@ def grassmann_trust_region(
     except _Spent:
         steps = len(run.objectives) - 1
         return run.result(accepted[-1], steps, False, f"max_phi = {max_phi} passes used")
-    done = _tangent_norm(found.point, at(found.point)[1]) <= 10 * tol * run.scale
+    done = _tangent_norm(found.point, at(found.point)[1]) <= 1.01 * run.threshold
     return run.result(found.point, found.iterations, done, found.stopping_criterion)
 
 
@@ -206,16 +219,15 @@ class _Spent(Exception):
 class _Run:
     """The problem, the start, its scale ||Phi||, and the objective after each pass that counts."""
 
-    def __init__(self, X, gamma, kernel, q, init, max_phi, n_jobs, random_state):
+    def __init__(self, X, gamma, kernel, q, init, tol, max_iter, max_phi, n_jobs, random_state):
         self.max_phi = np.inf if max_phi is None else max_phi
         self.problem = Problem(X, gamma, kernel, n_jobs=n_jobs)
-        if not (isinstance(q, int | np.integer) and 1 <= q <= self.problem.d):
-            raise ValueError(
-                f"q must be an integer with 1 <= q <= d: q = {q!r}, d = {self.problem.d} features"
-            )
+        check_options(self.problem, q, tol, max_iter)
         self.start = starting_point(self.problem, q, init, random_state).astype(float)
         J, phi = self.problem.objective_and_phi(self.start)
-        self.scale = float(np.linalg.norm(phi)) or 1.0
+        check_signal(phi)
+        self.scale = float(np.linalg.norm(phi))
+        self.threshold = attainable(tol, self.problem.X.dtype) * self.scale
         self.objectives, self.passes = [], []
         self.record(J)
 
@@ -230,7 +242,7 @@ class _Run:
     def result(self, W, n_iter, done, message):
         n_phi = self.problem.count.passes
         J, phi = self.problem.objective_and_phi(W)  # to report, not to solve: does not count
-        eigenvalues, W = canonical_frame(phi, W)
+        eigenvalues, W = canonical_frame(phi, W.astype(self.problem.X.dtype))
         residual = first_order_residual(phi, W)
         if not done:
             warnings.warn(

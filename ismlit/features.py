@@ -4,7 +4,8 @@ With frequencies w_l of N(0, I / sigma^2) in q dimensions, K_ij is close to
 ``1/m sum_l cos(w_l' W'(x_i - x_j))``. They come from a scrambled Sobol sequence, which is far
 more even than random draws (Avron et al. 2016), and W is first turned to a frame that depends on
 its span alone. Gamma made of class labels has few distinct rows, so that sums over the samples
-of each class are all that J, its gradient and Phi need; memory is O(n d), never O(n m).
+of each class are all that J, its gradient and Phi need; memory is that of X and of one d x 2m
+array a class, never O(n m).
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ class FeatureProblem(Problem):
         Number m of frequencies; powers of two are the most even.
     random_state : int, RandomState, optional
         Scrambles the Sobol sequence.
+    anchor : array of shape (d, q), optional
+        The frame of W is the one nearest to this; by default to the eigenvectors of Phi_0. At
+        right angles to it the nearest frame jumps, so a W that ends far away is solved for again
+        with itself as the anchor.
 
     Raises
     ------
@@ -48,16 +53,24 @@ class FeatureProblem(Problem):
     -----
     `objective_and_phi` returns a symmetric matrix whose product with W is exactly half the
     gradient of the approximate J, so that ISM stays monotone; on the complement of W it is Phi
-    with K approximated. Claims: random-features, eq-5.2.
+    with K approximated. It visits the samples twice and counts as two passes, `objective` and
+    `objective_and_gradient` as one. A result is one of the approximate problem; certify its W on
+    the exact one. Claims: random-features, eq-5.2.
     """
 
     features: int = 512
     random_state: object = 0
+    anchor: np.ndarray | None = None
 
     has_hessian = False
 
     def __post_init__(self):
         super().__post_init__()
+        whole = isinstance(self.features, int | np.integer) and not isinstance(self.features, bool)
+        if not (whole and self.features >= 1):
+            raise ValueError(
+                f"random_features must be a positive whole number, got {self.features!r}"
+            )
         if not isinstance(self.kernel, Gaussian):
             raise ValueError(f"random features need a Gaussian kernel, got {self.kernel!r}")
         if not hasattr(self.gamma, "F") or len(self._classes[0]) > MOST_CLASSES:
@@ -65,8 +78,6 @@ class FeatureProblem(Problem):
                 f"random features need a Gamma made of labels, with at most {MOST_CLASSES} "
                 "distinct rows of F; solve without random_features, or on a subset"
             )
-        if self.features < 1:
-            raise ValueError(f"the number of random features must be positive: {self.features}")
 
     @cached_property
     def _classes(self):
@@ -106,9 +117,16 @@ class FeatureProblem(Problem):
 
     @cached_property
     def _leading(self):
-        """Eigenvectors of Phi_0, the largest eigenvalue first."""
-        vectors = eigh(self.phi_0().astype(float))[1][:, ::-1]
-        return vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), range(self.d)])
+        """Eigenvectors of Phi_0, the largest eigenvalue first; generic ones of its null space.
+
+        Columns of W that Phi_0 does not determine would else come to be orthogonal to theirs,
+        where the nearest frame jumps.
+        """
+        values, vectors = eigh(self.phi_0().astype(float))
+        sure = vectors[:, values > 1e-6 * np.abs(values).max()][:, ::-1]
+        sure = sure * np.sign(sure[np.abs(sure).argmax(axis=0), range(sure.shape[1])])
+        generic = np.random.default_rng(0).standard_normal((self.d, self.d - sure.shape[1]))
+        return np.hstack([sure, np.linalg.qr(generic - sure @ (sure.T @ generic))[0]])
 
     def _aligned(self, W):
         """The frame of span(W) nearest to the leading q columns F, and what its turning costs.
@@ -117,11 +135,16 @@ class FeatureProblem(Problem):
         the gradient that comes from the turning of the frame: -F M, with M S + S M = T and S
         the symmetric polar factor of W'F.
         """
-        F = self._leading[:, : W.shape[1]]
+        F = self._leading[:, : W.shape[1]] if self.anchor is None else self.anchor.astype(float)
         left, sizes, right = np.linalg.svd(W.T.astype(float) @ F)
         V, sums = right.T, np.maximum(sizes[:, None] + sizes, 1e-3)
         turning = lambda T: -F @ (V @ ((V.T @ T @ V) / sums) @ V.T)
         return W @ (left @ right).astype(W.dtype), turning
+
+    def closeness(self, W):
+        """Smallest cosine between span(W) and the anchor."""
+        F = self._leading[:, : W.shape[1]] if self.anchor is None else self.anchor
+        return float(np.linalg.svd(W.T.astype(float) @ F, compute_uv=False)[-1])
 
     def _map(self, function, *arguments):
         self.count.passes += 1

@@ -6,13 +6,14 @@ an n x n array is never formed. Centring subtracts column means; the matrix H is
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import nnls
 from sklearn.utils import check_array, column_or_1d
 
-from ismlit.kernels import Sum, gram
+from ismlit.kernels import gram
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +170,10 @@ def guidance(y, weight):
         If fewer than two labels are known, or the scores are constant.
     """
     y = np.asarray(y)
+    if y.dtype.kind not in "biuf" and not all(isinstance(v, numbers.Number) for v in y.flat):
+        raise ValueError("labels that guide must be numbers, -1 for unknown: encode them first")
+    if y.ndim == 2 and y.shape[1] == 1 and y.dtype.kind in "iu":
+        y = column_or_1d(y, warn=True)  # labels in a column, not scores
     if y.ndim == 1:
         known = y != -1
         if not known.any():
@@ -179,7 +184,7 @@ def guidance(y, weight):
     else:
         F = centre(y.astype(float))
     size = np.linalg.norm(F, 2)
-    if size == 0:
+    if size <= 1e-10 * np.linalg.norm(y.astype(float)):
         raise ValueError("the scores are constant: they say nothing of the samples")
     return Gamma(F / size, np.full(F.shape[1], float(weight)))
 
@@ -202,18 +207,24 @@ def aligned_sum(kernels, X, y):
     Returns
     -------
     Sum
-        Weights scaled so that the centred combination has the norm of HYY'H. Kernels of weight
-        0 are left out.
+        Weights scaled so that the centred combination has the norm of HYY'H; kernels of weight
+        0 are left out. Takes memory of order n^2.
     """
-    target = supervised(y).to_dense().ravel()
+    if not len(kernels):
+        raise ValueError("no kernel was given: a sum needs at least one")
+    X, target = check_array(X), supervised(y).to_dense().ravel()
     columns = np.column_stack([_double_centre(gram(k, X)).ravel() for k in kernels])
     norms = np.linalg.norm(columns, axis=0)  # a cubic kernel may be 1e6 times a Gaussian
+    for kernel, norm in zip(kernels, norms):
+        if not norm > 0:
+            raise ValueError(f"{kernel!r} is constant on this data and cannot be aligned")
     weights = nnls(columns / norms, target)[0]
     if not weights.any():
         raise ValueError("no kernel is positively aligned with the labels: use others")
     size = np.linalg.norm(columns / norms @ weights)
     weights = weights / norms * np.linalg.norm(target) / size
-    return Sum(tuple((float(w), k) for w, k in zip(weights, kernels) if w > 0))
+    parts = [float(w) * kernel for w, kernel in zip(weights, kernels) if w > 0]
+    return sum(parts[1:], start=parts[0])
 
 
 # ---------------------------------------------------------------- HSIC

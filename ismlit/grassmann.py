@@ -15,6 +15,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 DENSE_LIMIT = 256  # tangent dimension up to which M is formed ...
 DENSE_WORK = 2e7  # ... if so many pairs times directions are enough
+DENSE_ALWAYS = 16  # up to here forming M is no dearer than looking for one eigenvalue
 
 
 def principal_angles(W1, W2):
@@ -92,7 +93,8 @@ class SecondOrder:
     @property
     def is_small(self):
         """Whether M is small enough to be formed, given its directions and the pairs."""
-        return 0 < self.size <= DENSE_LIMIT and self.size * self.problem.n**2 <= DENSE_WORK
+        few = self.size * self.problem.n**2 <= DENSE_WORK
+        return 0 < self.size <= (DENSE_LIMIT if few else DENSE_ALWAYS)
 
     def times(self, b):
         """(Kd - M) b for coordinates b (size,), in one pass over the pairs."""
@@ -102,17 +104,17 @@ class SecondOrder:
         """The tangent Z (d, q) at the given W of coordinates b (size,)."""
         return self.W_bar @ b.reshape(self.shape) @ self.rotation.T
 
-    def lowest(self, dense=None):
+    def lowest(self, dense=False):
         """Smallest eigenvalue of Kd - M, its tangent Z at the given W, and its error.
 
-        M is formed if `dense` (None: with at most 16 directions), else Lanczos looks for the
+        M is formed if `dense`, or with at most 16 directions; else Lanczos looks for the
         eigenvalue. Z has shape (d, q) and norm 1. The error is 0 up to rounding where the matrix is
         formed; else the value is a Rayleigh quotient, and the true one lies between value -
         error and value.
         """
         if self.size == 0:
             return np.inf, np.zeros_like(self.W), 0.0
-        if self.size <= 16 if dense is None else dense:
+        if dense or self.size <= DENSE_ALWAYS:
             values, vectors = eigh(np.diag(self.kd) - self.m_dense(), subset_by_index=(0, 0))
             value, vector, error = values[0], vectors[:, 0], 0.0
         else:

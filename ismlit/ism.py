@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.linalg import eigh
@@ -150,14 +150,14 @@ def ism(
     >>> result.converged, int(np.argmax(abs(result.W)))
     (True, 0)
     """
-    if random_features is None:
-        problem = Problem(X, gamma, kernel, n_jobs=n_jobs)
-    else:
-        problem = FeatureProblem(
-            X, gamma, kernel, n_jobs, features=random_features, random_state=random_state
-        )
     options = dict(init=init, method=method, tol=tol, max_iter=max_iter, escape=escape)
-    return solve(problem, q, **options, random_state=random_state)
+    options["random_state"] = random_state
+    if random_features is None:
+        return solve(Problem(X, gamma, kernel, n_jobs=n_jobs), q, **options)
+    problem = FeatureProblem(
+        X, gamma, kernel, n_jobs, features=random_features, random_state=random_state
+    )
+    return _solve_anchored(problem, q, options)
 
 
 def solve(
@@ -177,14 +177,10 @@ def solve(
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}")
-    if not (tol >= 0 and max_iter >= 0):
-        raise ValueError(f"tol and max_iter must be at least 0, got {tol!r} and {max_iter!r}")
-    if not (isinstance(q, int | np.integer) and not isinstance(q, bool) and 1 <= q <= problem.d):
-        raise ValueError(
-            f"q must be an integer with 1 <= q <= d: q = {q!r}, d = {problem.d} features"
-        )
+    check_options(problem, q, tol, max_iter)
+    before = problem.count.passes
     W = starting_point(problem, q, init, random_state)
-    run = _Run(problem, W, tol, max_iter)
+    run = _Run(problem, W, tol, max_iter, before)
     escape = escape and problem.has_hessian
     converged, message = run.published() if method == "published" else run.safeguarded(escape)
     if not converged:
@@ -196,6 +192,52 @@ def solve(
             stacklevel=3,
         )
     return run.result(converged, message)
+
+
+def _solve_anchored(problem, q, options, rounds=5):
+    """Solve with features; again, anchored at the W found, while that is far from the anchor."""
+    n_phi = 0
+    for _ in range(rounds):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            result = solve(problem, q, **options)
+        n_phi += result.n_phi
+        if problem.closeness(result.W) > 0.5:
+            break
+        options["init"] = result.W
+        problem = replace(problem, anchor=result.W)
+    if not result.converged:
+        warnings.warn(
+            f"ism with {problem.features} features did not converge ({result.message}): residual "
+            f"{result.residual:.1e}. Try more features, another init, or the exact problem.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return replace(result, n_phi=n_phi)
+
+
+def check_options(problem, q, tol, max_iter):
+    """The rules that all solvers share; a ValueError says which is broken."""
+    if not (tol >= 0 and max_iter >= 0):
+        raise ValueError(f"tol and max_iter must be at least 0, got {tol!r} and {max_iter!r}")
+    if not (isinstance(q, int | np.integer) and not isinstance(q, bool) and 1 <= q <= problem.d):
+        raise ValueError(
+            f"q must be an integer with 1 <= q <= d: q = {q!r}, d = {problem.d} features"
+        )
+
+
+def check_signal(phi):
+    """Refuse a start from which nothing can be learnt."""
+    if not np.any(phi):
+        raise ValueError(
+            "Phi is exactly zero at the start: either Gamma = 0, or the kernel is constant on "
+            "this data (a bandwidth far below the distances underflows; try median_distance)"
+        )
+
+
+def attainable(tol, dtype):
+    """`tol`, or what rounding allows if that is more: 2e-5 in float32."""
+    return max(tol, 200 * float(np.finfo(dtype).eps))
 
 
 # ---------------------------------------------------------------- starting points
@@ -326,16 +368,12 @@ def nearest_eigenvectors(matrix, W):
 class _Run:
     """The state of one solve: the current W with its J and Phi, and the log of accepted points."""
 
-    def __init__(self, problem, W, tol, max_iter):
+    def __init__(self, problem, W, tol, max_iter, before):
         eps = float(np.finfo(problem.X.dtype).eps)
-        self.problem, self.max_iter = problem, max_iter
-        self.tol = max(tol, 200 * eps)  # 2e-5 in float32, which cannot do better
+        self.problem, self.max_iter, self.before = problem, max_iter, before
+        self.tol = attainable(tol, problem.X.dtype)
         self.J, self.phi = problem.objective_and_phi(W)
-        if not np.any(self.phi):
-            raise ValueError(
-                "Phi is exactly zero at the start: either Gamma = 0, or the kernel is constant on "
-                "this data (a bandwidth far below the distances underflows; try median_distance)"
-            )
+        check_signal(self.phi)
         # rounding of J: independent errors of its n^2 terms, and of the sum itself
         terms = eps * max(abs(self.J), np.linalg.norm(self.phi)) / np.sqrt(problem.n)
         self.noise = 8 * terms + 16 * np.finfo(float).eps * abs(self.J)
@@ -354,7 +392,7 @@ class _Run:
         self.log.append(
             dict(
                 objective=self.J,
-                passes=self.problem.count.passes,
+                passes=self.problem.count.passes - self.before,
                 residual=self.residual,
                 shift=shift,
                 eigengap=_eigengap(self.phi, self.W),
@@ -403,7 +441,8 @@ class _Run:
             if stationary or not moved:
                 saddle = self.upward_curve() if escape else None
                 if saddle is None and stationary:
-                    return True, "the first-order residual is below tol"
+                    tested = "" if escape else "; the second order was not tested"
+                    return True, "the first-order residual is below tol" + tested
                 if saddle is None:
                     flat = np.linalg.norm(self.gradient()) <= self.noise
                     return bool(flat), "no step raises the objective above its rounding error"
@@ -512,7 +551,7 @@ class _Run:
             residual=self.residual,
             converged=converged,
             n_iter=self.n_iter,
-            n_phi=self.problem.count.passes,
+            n_phi=self.problem.count.passes - self.before,
             n_phi_test=self.n_phi_test,
             message=message,
             history={key: np.array([entry[key] for entry in self.log]) for key in self.log[0]},

@@ -98,6 +98,11 @@ def certify(result: ISMResult | Problem, W=None, *, tol=1e-5, bounds=True):
     problem = result if isinstance(result, Problem) else result.problem
     if problem is None:
         raise ValueError("this result carries no data (it was stored without); pass a Problem")
+    if not problem.has_hessian:
+        raise ValueError(
+            f"the second order of a {type(problem).__name__} is not derived; to certify its W as "
+            "a solution of the plain problem: certify(Problem(X, gamma, kernel), W)"
+        )
     if W is None and result is problem:
         raise ValueError("to certify a Problem, pass the W of shape (d, q) to be certified")
     W = check_orthonormal(result.W if W is None else W, problem.d, problem.X.dtype)

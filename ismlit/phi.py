@@ -142,6 +142,7 @@ class Problem:
 
         The part of the Hessian that comes from f''. Each direction counts as one pass.
         """
+        self._needs_plain("phi_derivative")
         Z = np.asarray(Z, self.X.dtype)
         if Z.ndim != 3 or Z.shape[1:] != np.shape(W):
             raise ValueError(f"Z must have shape (m, *W.shape) = (m, {np.shape(W)}), got {Z.shape}")
@@ -156,6 +157,7 @@ class Problem:
 
         Half the Euclidean Hessian of J applied to Z; Phi is not formed.
         """
+        self._needs_plain("gradient_derivative")
         return sum(self._sweep(_hessian_row, W, np.asarray(Z, self.X.dtype)))
 
     def operator(self, W, cache_bytes=2**28):
@@ -164,6 +166,7 @@ class Problem:
         The tiles of Psi are kept if they fit in `cache_bytes`, else recomputed for each
         product. For d much larger than q.
         """
+        self._needs_plain("operator")
         tiles = {} if self.n**2 * self.X.dtype.itemsize <= cache_bytes else None
 
         def product(V):
@@ -190,6 +193,11 @@ class Problem:
 
         shape, dtype = (self.n, self.n), self.X.dtype
         return LinearOperator(shape, matvec=product, matmat=product, rmatvec=product, dtype=dtype)
+
+    def _needs_plain(self, method):
+        """Refuse what a subclass with another objective inherits but does not derive."""
+        if not self.has_hessian:
+            raise NotImplementedError(f"{type(self).__name__} has no {method}")
 
     # ------------------------------------------------------------ the sweep over tiles
 

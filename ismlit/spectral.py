@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ismlit.gamma import Gamma, centre
 from ismlit.ism import solve
-from ismlit.phi import Problem
+from ismlit.phi import Count, Problem
 
 DENSE_SAMPLES = 1500  # up to here the affinity is formed and decomposed directly
 
@@ -45,6 +45,14 @@ class NormalizedProblem(Problem):
     """
 
     fixed: Gamma | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name, gamma in (("gamma", self.gamma), ("fixed", self.fixed)):
+            if not (isinstance(gamma, Gamma) or (gamma is None and name == "fixed")):
+                raise ValueError(f"{name} must be a Gamma(F, s), got {type(gamma).__name__}")
+            if gamma is not None and gamma.n != self.n:
+                raise ValueError(f"{name} is for {gamma.n} samples but X has {self.n}")
 
     has_hessian = False
 
@@ -94,6 +102,11 @@ class NormalizedProblem(Problem):
         balance = np.sqrt(np.abs(r).max()) or 1.0  # r 1' + 1 r' as a difference of squares
         extra = np.c_[r / balance + balance, r / balance - balance]
         return value, self._joined(F, extra, (-0.25, 0.25))
+
+    def phi_0(self):
+        """Phi of the gradient at W = 0, where K is constant."""
+        zero = np.zeros((self.d, 1), self.X.dtype)
+        return self._plain(self.objective_and_gamma(zero)[1]).phi_0()
 
     def objective(self, W):
         """The objective at W, its own degrees included."""
@@ -160,8 +173,9 @@ class Alternation:
     objective : float
         Of both, the degrees of W included.
     converged : bool
-        Whether the last turn raised the objective by less than tol; `result` tells how
-        stationary W is.
+        Whether the last turn changed the objective by less than tol; `result` tells how
+        stationary W is. With a `solver` that freezes the degrees the objective may fall; then
+        the best turn is what is returned.
     n_iter, n_phi, n_phi_test : int
         Turns taken; passes over the pairs; how many of them tested second-order conditions.
     history : dict
@@ -231,16 +245,18 @@ def alternate(
     def problem_of(U):
         gamma = Gamma(U, np.ones(k))
         if normalize:
-            return NormalizedProblem(X, gamma, kernel, n_jobs, fixed=guide)
+            return NormalizedProblem(X, gamma, kernel, n_jobs, count=count, fixed=guide)
         F, s = centre(U), np.ones(k)
         if guide is not None:
             F, s = np.hstack([F, guide.F]), np.r_[s, guide.s]
-        return Problem(X, Gamma(F, s), kernel, n_jobs)
+        return Problem(X, Gamma(F, s), kernel, n_jobs, count=count)
 
-    X = np.asarray(X)
+    if not (k >= 1 and max_iter >= 1):
+        raise ValueError(f"k and max_iter must be at least 1, got {k!r} and {max_iter!r}")
+    X, count = np.asarray(X), Count()
     problem = problem_of(np.ones((len(X), k)))
     W, objectives, gain = np.eye(problem.d, dtype=problem.X.dtype), [], np.inf
-    passes, tests = 0, 0
+    passes, tests, best = 0, 0, None
     for turn in range(1, max_iter + 1):
         U, _ = spectral_embedding(problem, W, k, normalize=normalize)
         problem = problem_of(U)
@@ -252,26 +268,30 @@ def alternate(
             with warnings.catch_warnings():  # a W step cut short still climbs; turns go on
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 result = solve(problem, q, **options)
-            passes += problem.count.passes
         else:
             gamma = problem.frozen_gamma(W) if normalize else problem.gamma
             result = solver(X, gamma, kernel, q, init=init)
-            passes += problem.count.passes + result.n_phi
+            passes += result.n_phi
         tests += result.n_phi_test
         W = init = result.W
         objectives.append(problem.objective(W) if normalize else result.objective)
+        if best is None or objectives[-1] >= best[2]:
+            best = W, U, objectives[-1], result
         if turn > 1:
             gain = (objectives[-1] - objectives[-3]) / abs(objectives[-1])
         if gain <= tol:
             break
-    else:
+    done = bool(abs(gain) <= tol)
+    if not done:
+        what = "fell" if gain < 0 else "still rose"
         warnings.warn(
-            f"{max_iter} turns did not suffice: the last one raised the objective by a share of "
-            f"{gain:.1e}. Raise max_iter or tol.",
+            f"the alternation did not converge in {turn} turns: in the last one the objective "
+            f"{what} by a share of {abs(gain):.1e}. "
+            + ("The best turn is kept." if gain < 0 else "Raise max_iter or tol."),
             ConvergenceWarning,
             stacklevel=2,
         )
+    W, U, objective, result = best
     history = {"objective": np.array(objectives)}
-    return Alternation(
-        W, U, objectives[-1], bool(gain <= tol), turn, passes, tests, history, result
-    )
+    n_phi = count.passes + passes
+    return Alternation(W, U, objective, done, turn, n_phi, tests, history, result)

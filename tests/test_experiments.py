@@ -105,7 +105,9 @@ def test_coordinate_power_finds_the_leading_eigenvector(rng):
 @pytest.mark.parametrize("table", STORED)
 def test_stored_numbers_say_where_they_come_from(table):
     text = (folder().parent / "results" / f"{table}.json").read_text(encoding="utf-8")
-    assert {"versions", "python", "date", "settings"} <= set(json.loads(text)["provenance"])
+    stored = json.loads(text)
+    for row in stored["rows"]:
+        assert {"versions", "python", "date", "settings"} <= set(stored["runs"][row["run"]])
 
 
 def test_a_part_can_be_stored_again(monkeypatch, tmp_path):
@@ -121,6 +123,15 @@ def test_a_part_can_be_stored_again(monkeypatch, tmp_path):
         ("a", 7, [4.0]),
     ]
     assert experiments.results("unknown") == []
+    store("t", [dict(name="b", x=[5.0])], {"folds": 2})
+    runs = {r["name"]: r["run"] for r in experiments.results("t")}
+    assert runs == {"a": 0, "b": 1}
+
+
+def test_the_nearest_reading_has_the_right_sign():
+    row = {"objective": [5.0], "cost: b": [10.0], "cost: c": [-11.0]}
+    assert table_5_4.nearest(row, {"cost": 10.0})[:2] == ("b", 10.0)
+    assert table_5_4.nearest(row, {"cost": -10.0})[:2] == ("c", -11.0)
 
 
 def test_printed_tables_are_complete():

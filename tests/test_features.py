@@ -9,6 +9,7 @@ from ismlit.gamma import DenseGamma, Gamma, supervised
 from ismlit.grassmann import principal_angles
 from ismlit.ism import ism
 from ismlit.kernels import Gaussian, Polynomial, median_distance
+from ismlit.optimality import certify
 from ismlit.phi import Problem
 from tests.problems import orthonormal
 
@@ -103,7 +104,7 @@ def test_what_features_cannot_do_is_refused(data, rng):
     many = Gamma(rng.standard_normal((300, 2)), np.ones(2))
     with pytest.raises(ValueError, match="256 distinct rows"):
         FeatureProblem(rng.standard_normal((300, 3)), many, kernel)
-    with pytest.raises(ValueError, match="positive"):
+    with pytest.raises(ValueError, match="positive whole number"):
         FeatureProblem(X, gamma, kernel, features=0)
 
 
@@ -123,3 +124,21 @@ def test_a_dask_cluster_gives_the_same_answer(data):
     for one, other in zip(here, there):
         assert_allclose(one.W, other.W, atol=1e-12)
         assert one.n_phi == other.n_phi
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_converges_with_more_columns_than_the_labels_determine(seed):
+    """q above the rank of Phi_0: the frame of the extra columns must not jump."""
+    rng = np.random.default_rng(seed)
+    d, y = 4 + seed % 4, np.arange(60) % 3
+    X = rng.standard_normal((60, d)) + np.pad(2.0 * np.eye(3)[y][:, 1:], ((0, 0), (0, d - 2)))
+    q = 2 + seed % (d - 2)
+    found = ism(X, supervised(y), Gaussian(1.0), q, random_features=128, random_state=0)
+    assert found.converged and np.diff(found.history["objective"]).min() > 0
+
+
+def test_a_feature_result_is_not_certified_as_exact(data):
+    with pytest.raises(ValueError, match="not derived"):
+        certify(ism(*data, 2, random_features=16, random_state=0))
+    with pytest.raises(ValueError, match="positive whole number"):
+        ism(*data, 2, random_features=64.0)

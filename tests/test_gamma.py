@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import ortho_group
+from sklearn.exceptions import DataConversionWarning
 
 from ismlit.gamma import (
     DenseGamma,
@@ -18,6 +19,7 @@ from ismlit.gamma import (
     unsupervised,
 )
 from ismlit.kernels import Gaussian, Kernel, Linear, Polynomial, Squared, gram
+from ismlit.phi import Problem
 
 
 def centring(n):
@@ -150,3 +152,27 @@ def test_aligned_sum_leaves_out_what_does_not_align(rng):
     assert all(weight > 0 for weight, _ in found.terms())
     with pytest.raises(ValueError, match="positively aligned"):
         aligned_sum([Kernel(lambda beta, xp: beta)], X, np.arange(20) < 10)
+
+
+def test_useless_or_ambiguous_guidance_is_refused():
+    with pytest.raises(ValueError, match="constant"):
+        guidance(np.full((60, 2), 0.1), 1.0)  # 0.1 leaves rounding behind when centred
+    with pytest.raises(ValueError, match="numbers, -1 for unknown"):
+        guidance(np.array(["a", "b", "-1"]), 1.0)
+    y = np.array([0, -1, 1, 1])
+    with pytest.warns(DataConversionWarning):
+        column = guidance(y[:, None], 1.0)
+    assert_allclose(column.F, guidance(y, 1.0).F)
+
+
+def test_aligned_sums_of_sums_work_and_bad_ones_say_why(rng):
+    X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
+    X[:, 0] += y
+    found = aligned_sum([Gaussian(2.0) + Polynomial(2), Linear()], X, y)
+    assert Problem(X, supervised(y), found).objective(np.eye(3, 1)) != 0
+    with pytest.raises(ValueError, match="at least one"):
+        aligned_sum([], X, y)
+    with pytest.raises(ValueError, match="constant on this data"):
+        aligned_sum([Gaussian(1e12)], X, y)
+    with pytest.raises(ValueError, match="NaN"):
+        aligned_sum([Linear()], np.where(X > 1, np.nan, X), y)

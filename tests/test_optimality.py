@@ -203,3 +203,13 @@ def test_newton_direction_ascends_where_the_curvature_is_wrong(rng):
         G = problem.phi(W) @ W
         slope = (second.W_bar.T @ problem.phi(W) @ second.W).ravel()
         assert np.sum(second.newton(slope) * G) > 0
+
+
+@pytest.mark.parametrize("d", [2, 3, 9])
+def test_many_samples_and_few_directions_are_certified(d, rng):
+    """So many samples that M is not formed for its own sake."""
+    y = np.arange(5000) % 2
+    X = rng.standard_normal((5000, d))
+    X[:, 0] += 2 * y
+    certificate = certify(ism(X, supervised(y), Gaussian(2.0), 1), bounds=False)
+    assert certificate.is_stationary and certificate.is_second_order

@@ -8,6 +8,7 @@ from ismlit import datasets
 from ismlit.gamma import Gamma, guidance, unsupervised
 from ismlit.ism import ism, solve
 from ismlit.kernels import Gaussian, Polynomial, gram, median_distance
+from ismlit.optimality import certify
 from ismlit.phi import Problem
 from ismlit.spectral import NormalizedProblem, alternate, spectral_embedding
 from tests.problems import orthonormal
@@ -106,13 +107,71 @@ def test_alternation_never_falls_and_ends_where_it_says(normalize, weight):
 def test_frozen_degrees_lose_what_exact_ones_keep():
     X = scale(datasets.load_wine().data)
     kernel = Gaussian(median_distance(X))
-    frozen = alternate(X, kernel, 3, 3, normalize=True, solver=ism)
+    with pytest.warns(ConvergenceWarning, match="fell"):
+        frozen = alternate(X, kernel, 3, 3, normalize=True, solver=ism)
     assert np.diff(frozen.history["objective"]).min() < -0.01
     assert frozen.objective < alternate(X, kernel, 3, 3, normalize=True).objective - 0.1
 
 
 def test_alternation_that_does_not_converge_says_so():
     X = scale(datasets.load_wine().data)
-    with pytest.warns(ConvergenceWarning, match="turns did not suffice"):
+    with pytest.warns(ConvergenceWarning, match="still rose"):
         found = alternate(X, Gaussian(5.0), 3, 3, max_iter=2)
     assert not found.converged and found.n_iter == 2
+
+
+def test_passes_of_an_alternation_are_those_made(monkeypatch):
+    """Counted independently, at the one place where all pairs are visited."""
+    made, kept = [], [0]
+    sweep = Problem._sweep
+
+    def counted(self, row_function, W, *extra):
+        made.append(1)
+        kept[0] += bool(extra and isinstance(extra[-1], dict) and extra[-1])  # tiles at hand
+        return sweep(self, row_function, W, *extra)
+
+    monkeypatch.setattr(Problem, "_sweep", counted)
+    X = scale(datasets.load_wine().data)
+    for normalize in (False, True):
+        made.clear()
+        kept[0] = 0
+        found = alternate(X, Gaussian(5.0), 3, 3, normalize=normalize, tol=1e-3)
+        assert found.n_phi == len(made) - kept[0]
+    problem = Problem(X, unsupervised(found.U), Gaussian(5.0))
+    first, second = solve(problem, 2), solve(problem, 2)
+    assert first.n_phi == second.n_phi  # not cumulative
+
+
+def test_what_a_normalised_problem_cannot_do_is_refused(normalized, rng):
+    W = orthonormal(4, 2, rng)
+    for call in (
+        lambda: normalized.operator(W),
+        lambda: normalized.phi_derivative(W, W[None]),
+        lambda: normalized.gradient_derivative(W, W),
+    ):
+        with pytest.raises(NotImplementedError, match="NormalizedProblem"):
+            call()
+    with pytest.raises(ValueError, match="not derived"):
+        certify(solve(normalized, 1))
+    X, U = normalized.X, Gamma(np.ones((30, 1)), [1.0])
+    with pytest.raises(ValueError, match="must be a Gamma"):
+        NormalizedProblem(X, np.eye(30), Gaussian(1.0))
+    with pytest.raises(ValueError, match="fixed is for 20 samples"):
+        NormalizedProblem(X, U, Gaussian(1.0), fixed=Gamma(np.ones((20, 1)), [1.0]))
+    with pytest.raises(ValueError, match="at least 1"):
+        alternate(X, Gaussian(1.0), 0, 2)
+
+
+def test_taylor_start_of_the_normalised_problem_sees_the_labels(normalized):
+    zero = np.zeros((4, 1))
+    assert_allclose(normalized.phi_0(), normalized.objective_and_phi(zero)[1], atol=1e-12)
+    assert np.abs(normalized.phi_0() - Problem.phi_0(normalized)).max() > 1e-3
+
+
+def test_a_fall_is_reported_and_the_best_turn_kept():
+    X = scale(datasets.load_wine().data)
+    kernel = Gaussian(median_distance(X))
+    with pytest.warns(ConvergenceWarning, match="fell"):
+        found = alternate(X, kernel, 3, 3, normalize=True, solver=ism)
+    assert not found.converged
+    assert found.objective == max(found.history["objective"][::2])

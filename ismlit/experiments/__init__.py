@@ -48,7 +48,7 @@ def results(table):
 
 
 def store(table, rows, settings):
-    """Write book/results/<table>.json: the rows, with versions and settings.
+    """Write book/results/<table>.json: the rows, each with the run that it comes from.
 
     A row is a dict whose strings, and whose `size`, say what it is; it replaces a stored row
     with the same ones, so that a table can be recomputed in parts.
@@ -61,7 +61,7 @@ def store(table, rows, settings):
         ),
     )
     path.parent.mkdir(exist_ok=True)
-    merged = {name(row): row for row in [*results(table), *rows]}
+    runs = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
     provenance = dict(
         versions={package: version(package) for package in PACKAGES},
         python=platform.python_version(),
@@ -69,8 +69,12 @@ def store(table, rows, settings):
         date=time.strftime("%Y-%m-%d"),
         settings=settings,
     )
+    if provenance not in runs:
+        runs.append(provenance)
+    rows = [dict(row, run=runs.index(provenance)) for row in rows]
+    merged = {name(row): row for row in [*results(table), *rows]}
     lines = ",\n  ".join(json.dumps(row) for row in merged.values())
-    text = f'{{\n "provenance": {json.dumps(provenance)},\n "rows": [\n  {lines}\n ]\n}}\n'
+    text = f'{{\n "runs": {json.dumps(runs)},\n "rows": [\n  {lines}\n ]\n}}\n'
     path.write_text(text, encoding="utf-8")
     return path
 

@@ -184,14 +184,14 @@ def rows(only="", folds=10, jobs=1):
                 yield from part(folds < 10)
 
 
-def slopes(rows, what):
-    """{method: slope of log seconds against log size over the upper half of the sizes}."""
+def slopes(rows, what, upper=True):
+    """{method: slope of log seconds against log size}, over the upper half of the sizes or all."""
     found = {}
     for method in dict.fromkeys(r["method"] for r in rows if r["what"] == what):
         points = [
             (r["size"], r["seconds"]) for r in rows if (r["what"], r["method"]) == (what, method)
         ]
         x, y = np.log(np.array(sorted(points))).T
-        half = len(x) // 2 if len(x) > 3 else 0
+        half = len(x) // 2 if upper and len(x) > 3 else 0
         found[method] = float(np.polyfit(x[half:], y[half:], 1)[0])
     return found

@@ -218,7 +218,8 @@ def nearest(row, target):
     """(reading, mean, standard deviation) of the cost nearest to a printed one, relatively."""
     costs = {k.removeprefix("cost: "): v for k, v in row.items() if k.startswith("cost")}
     costs.setdefault("as described", [-J for J in row["objective"]])
-    name = min(costs, key=lambda k: abs(np.log(np.mean(costs[k]) / target["cost"])))
+    ratios = {k: np.mean(v) / target["cost"] for k, v in costs.items()}
+    name = min(ratios, key=lambda k: abs(np.log(ratios[k])) if ratios[k] > 0 else np.inf)
     return name, float(np.mean(costs[name])), float(np.std(costs[name]))
 
 
