@@ -101,7 +101,7 @@ def plot_bars(groups, names, ylabel, ax=None):
     ax.set_ylim(bottom=max(0, low - 10))
     ax.set_xticks(range(len(names)), names)
     ax.set_ylabel(ylabel)
-    ax.figure.legend(fontsize="x-small", ncols=4, loc="outside lower center")
+    ax.figure.legend(fontsize="small", ncols=4, loc="outside lower center")
     return ax
 
 

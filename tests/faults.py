@@ -419,8 +419,8 @@ FAULTS = [
     Fault(
         "float32: a tolerance below its rounding",
         "ism.py",
-        "self.tol = max(tol, 200 * eps)",
-        "self.tol = max(tol, 0 * eps)",
+        "return max(tol, 200 * float(np.finfo(dtype).eps))",
+        "return max(tol, 0 * float(np.finfo(dtype).eps))",
         (ISM, REDUCTION),
     ),
     Fault(

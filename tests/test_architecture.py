@@ -91,10 +91,14 @@ def test_claims_named_in_docstrings_are_in_the_ledger(module):
 
 
 def test_the_library_is_small():
-    """Statements, docstrings aside, stay below 2000, however the formatter breaks lines."""
+    """Statements stay below 2000, however the formatter breaks lines.
+
+    Docstrings do not count, nor what serves the book alone: its claims and its figures.
+    """
     statements = [
         node
         for path in PACKAGE.glob("*.py")
+        if path.stem not in ("claims", "plots")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.stmt)
         and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))

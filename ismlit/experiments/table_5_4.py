@@ -235,7 +235,7 @@ def row_reproduced(row, target):
     )
     slack = target["cost_sd"] if target["cost_sd"] >= 0 else 0.01 * abs(target["cost"])
     fits = abs(mean - target["cost"]) <= slack
-    print(f"cost: printed {target['cost']:.6g}, nearest {mean:.6g} ({reading})", end="; ")
+    print(f"cost:  printed {target['cost']:.6g}, nearest {mean:.6g} ({reading})")
     print(f"score: printed {target['score']:.3g}, fits {score or 'no reading'}")
     return bool(fits and score)
 
