@@ -137,7 +137,8 @@ def ism(
 
     Notes
     -----
-    Claims: alg-4, eq-5.1, safeguard-shift. See `ismlit.optimality.certify` for a certificate.
+    With more features than samples the problem is solved, exactly, in the span of the samples.
+    Claims: alg-4, eq-5.1, new-safeguard. See `ismlit.optimality.certify` for a certificate.
 
     Examples
     --------
@@ -153,7 +154,9 @@ def ism(
     options = dict(init=init, method=method, tol=tol, max_iter=max_iter, escape=escape)
     options["random_state"] = random_state
     if random_features is None:
-        return solve(Problem(X, gamma, kernel, n_jobs=n_jobs), q, **options)
+        problem = Problem(X, gamma, kernel, n_jobs=n_jobs)
+        check_options(problem, q, tol, max_iter)
+        return _solve_wide(problem, q, options) or solve(problem, q, **options)
     problem = FeatureProblem(
         X, gamma, kernel, n_jobs, features=random_features, random_state=random_state
     )
@@ -192,6 +195,29 @@ def solve(
             stacklevel=3,
         )
     return run.result(converged, message)
+
+
+def _solve_wide(problem, q, options):
+    """Solve with more features than samples in the span of the samples; None when d <= n + q.
+
+    J sees W only through XW. So the rows of X, and q more directions in which nothing varies,
+    hold a solution: Phi is ``V Phi_V V'`` for an orthonormal basis V (d, n + q) of both.
+    """
+    n, d = problem.X.shape
+    if d <= n + q:
+        return None
+    init = options["init"]
+    more = np.random.default_rng(0).standard_normal((d, q)) if isinstance(init, str) else init
+    if not isinstance(init, str):
+        more = check_orthonormal(init, d, problem.X.dtype)
+    V = np.linalg.qr(np.hstack([problem.X.T, more]))[0]
+    small = replace(problem, X=problem.X @ V)
+    if not isinstance(init, str):
+        options = options | {"init": V.T @ more}
+    result = solve(small, q, **options)
+    W = V @ result.W
+    largest = W[np.abs(W).argmax(axis=0), range(q)]
+    return replace(result, W=W * np.sign(largest), problem=problem)
 
 
 def _solve_anchored(problem, q, options, rounds=5):

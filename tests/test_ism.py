@@ -11,8 +11,9 @@ from sklearn.preprocessing import scale
 from ismlit import datasets
 from ismlit.gamma import supervised
 from ismlit.grassmann import SecondOrder, principal_angles
-from ismlit.ism import ism, matrix_free_eigenvectors, starting_point
+from ismlit.ism import ism, matrix_free_eigenvectors, solve, starting_point
 from ismlit.kernels import Gaussian, Linear, Polynomial, Squared, gram, median_distance
+from ismlit.optimality import certify
 from ismlit.phi import Problem
 from tests.problems import FAMILY, kernel_for, orthonormal
 
@@ -285,3 +286,22 @@ def test_several_starts_go_on_from_the_best_of_two_steps(rng):
     assert problem.objective(W) == pytest.approx(max(best.values()), rel=1e-12)
     found = ism(X, supervised(y), Polynomial(3), 2, init="several", random_state=0)
     assert found.objective >= max(best.values())
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(8.0), Polynomial(2)], ids=str)
+@pytest.mark.parametrize("given", [False, True])
+def test_more_features_than_samples_are_solved_in_their_span(kernel, given, rng):
+    """Against the same problem solved with all features."""
+    X, y = rng.standard_normal((20, 50)), np.arange(20) % 2
+    X[:, 0] += 3 * y
+    X -= X.mean(axis=0)
+    init = orthonormal(50, 2, rng) if given else "taylor"
+    whole = Problem(X, supervised(y), kernel)
+    found, direct = ism(X, supervised(y), kernel, 2, init=init), solve(whole, 2, init=init)
+    assert found.W.shape == (50, 2) and found.problem.d == 50
+    assert_allclose(found.W.T @ found.W, np.eye(2), atol=1e-12)
+    assert whole.objective(found.W) == pytest.approx(found.objective, rel=1e-10)
+    assert found.objective == pytest.approx(direct.objective, rel=1e-8)
+    assert certify(found).is_stationary
+    with pytest.raises(ValueError, match="orthonormal"):
+        ism(X, supervised(y), kernel, 2, init=np.ones((50, 2)))
