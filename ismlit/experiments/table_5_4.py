@@ -40,6 +40,7 @@ KERNELS = {
     "gaussian": lambda X: Gaussian(median_distance(X)),
     "polynomial": lambda X: Polynomial(3),
 }
+NUMBERS = ("cost", "cost_sd", "score", "score_sd", "seconds")
 FOLDS = {("MNIST", "ISM, published"): 10, "MNIST": 2}  # where ten would take hours
 BUDGET = {"MNIST": 200}  # passes over the pairs that a peer may use per solve
 
@@ -208,10 +209,10 @@ def run(name, kernel, *, folds=10, method="ISM, published"):
 
 
 def printed_row(name, kernel, paradigm="supervised", method="ISM"):
-    """The printed row: cost, cost_sd, score, score_sd as floats (nan where nothing is printed)."""
+    """The printed row: cost, score, their deviations, seconds (nan where nothing is printed)."""
     keep = dict(set=name, kernel=kernel, paradigm=paradigm, method=method)
     row = next(r for r in printed("table-5.4") if keep.items() <= r.items())
-    return {key: float(row[key] or "nan") for key in ("cost", "cost_sd", "score", "score_sd")}
+    return {key: float(row[key] or "nan") for key in NUMBERS}
 
 
 def nearest(row, target):
