@@ -76,7 +76,7 @@ FAULTS = [
         "return xp.exp(-beta / (2 * self.sigma**2))",
         "return xp.exp(-beta / (2 * self.sigma))",
         (KERNELS,),
-        "*kernel*",
+        "*rkhs*",
     ),
     Fault(
         "Gaussian: sigma^2 for sigma^4 in the second derivative",

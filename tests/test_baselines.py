@@ -64,10 +64,11 @@ def test_dimension_growth_is_greedy(problem):
 
 
 def test_cayley_is_its_formula_and_feasible(rng):
-    W, G = orthonormal(6, 2, rng), rng.standard_normal((6, 2))
-    A = G @ W.T - W @ G.T
-    expected = np.linalg.solve(np.eye(6) - 0.2 * A, (np.eye(6) + 0.2 * A) @ W)
-    assert_allclose(cayley(W, G, 0.4), expected, atol=1e-13)
+    for _ in range(8):  # a QR that flips a column would show in some
+        W, G = orthonormal(6, 2, rng) @ np.diag(rng.choice([-1, 1], 2)), rng.standard_normal((6, 2))
+        A = G @ W.T - W @ G.T
+        expected = np.linalg.solve(np.eye(6) - 0.2 * A, (np.eye(6) + 0.2 * A) @ W)
+        assert_allclose(cayley(W, G, 0.4), expected, atol=1e-13)
     for step in (1e-6, 1.0, 1e6):
         moved = cayley(W, G, step)
         assert_allclose(moved.T @ moved, np.eye(2), atol=1e-13)
