@@ -35,7 +35,9 @@ def fetch_mathjax():
         try:
             subprocess.run(command, cwd=folder, check=True, timeout=180, capture_output=True)
             with tarfile.open(next(Path(folder).glob("mathjax-*.tgz"))) as archive:
-                archive.extractall(folder, filter="data")
+                # Python 3.11.0 to 3.11.3 know no filters; what comes is npm's, hash-checked
+                safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+                archive.extractall(folder, **safe)
         except (subprocess.SubprocessError, OSError, StopIteration, tarfile.TarError) as error:
             print(f"MathJax could not be fetched ({error}); pages will take it from the network")
             return False
