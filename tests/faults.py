@@ -684,6 +684,70 @@ FAULTS = [
         "lower *= diagonal.max()",
         (OPTIMALITY,),
     ),
+    # ---------------------------------------------------------------- what a referee found
+    Fault(
+        "more features than samples: their span without room for flat directions",
+        "ism.py",
+        "V = np.linalg.qr(np.hstack([problem.X.T, more]))[0]",
+        "V = np.linalg.qr(problem.X.T[:, : n // 2])[0]",
+        (ISM,),
+    ),
+    Fault(
+        "several starts: the worst goes on",
+        "ism.py",
+        "return max((_two_steps(problem, W) for W in starts), key=lambda pair: pair[0])[1]",
+        "return min((_two_steps(problem, W) for W in starts), key=lambda pair: pair[0])[1]",
+        (ISM,),
+    ),
+    Fault(
+        "degrees: the start that does not see them",
+        "spectral.py",
+        "return self._plain(self.objective_and_gamma(zero)[1]).phi_0()",
+        "return Problem.phi_0(self)",
+        (SPECTRAL,),
+    ),
+    Fault(
+        "alternation: the last turn for the best",
+        "spectral.py",
+        "if best is None or objectives[-1] >= best[2]:",
+        "if True:",
+        (SPECTRAL,),
+    ),
+    Fault(
+        "alternation: a fall taken for convergence",
+        "spectral.py",
+        "done = bool(abs(gain) <= tol)",
+        "done = bool(gain <= tol)",
+        (SPECTRAL,),
+    ),
+    Fault(
+        "certificate of a problem whose second order is not derived",
+        "optimality.py",
+        "    if not problem.has_hessian:\n        raise ValueError(",
+        "    if False:\n        raise ValueError(",
+        (SPECTRAL, FEATURES),
+    ),
+    Fault(
+        "features: the null space of Phi_0 as the eigensolver leaves it",
+        "features.py",
+        "return np.hstack([sure, np.linalg.qr(generic - sure @ (sure.T @ generic))[0]])",
+        "return vectors[:, ::-1]",
+        (FEATURES,),
+    ),
+    Fault(
+        "guidance: rounding taken for scores",
+        "gamma.py",
+        "if size <= 1e-10 * np.linalg.norm(y.astype(float)):",
+        "if size == 0:",
+        (GAMMA,),
+    ),
+    Fault(
+        "peers: out of passes taken for converged",
+        "baselines.py",
+        "done = done and not (run.spent() or lost)",
+        "done = done and not lost",
+        (BASELINES,),
+    ),
 ]
 
 # Loaded by every run: the same examples each time, and proof that the copy is what is tested.
