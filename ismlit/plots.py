@@ -84,7 +84,7 @@ def plot_ratios(groups, ax=None):
         ax.plot(place, sorted(values), MARKERS[k % 7], color=COLOURS[k % 7], markersize=4)
         ax.plot([k - 0.3, k + 0.3], [np.median(values)] * 2, color="0.5")
     ax.axhline(1, color="0.5", linewidth=0.8, linestyle=":")
-    ax.set_xticks(range(len(groups)), list(groups), fontsize="small")
+    ax.set_xticks(range(len(groups)), list(groups), fontsize="x-small")
     ax.set(yscale="log", ylabel="ratio (bar: median)")
     return ax
 
