@@ -684,7 +684,7 @@ FAULTS = [
         "lower *= diagonal.max()",
         (OPTIMALITY,),
     ),
-    # ---------------------------------------------------------------- what a referee found
+    # ---------------------------------------------------------------- edges of the new parts
     Fault(
         "more features than samples: their span without room for flat directions",
         "ism.py",
