@@ -16,7 +16,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ismlit.grassmann import first_order_residual
+from ismlit.grassmann import first_order_residual, outside
 from ismlit.ism import (
     ISMResult,
     attainable,
@@ -107,12 +107,13 @@ def stiefel_descent(
     run = _Run(X, gamma, kernel, q, init, tol, max_iter, max_phi, n_jobs, random_state)
     problem, W = run.problem, run.start
     J, G = problem.objective_and_gradient(W)
+    along = _projected(W, G)
     best, reference, weight = (J, W), J, 1.0
     step, steps, done = 1e-3 / run.scale, 0, False
     while not (done := _tangent_norm(W, G) <= run.threshold):
         if steps == max_iter or run.spent():
             break
-        slope = np.sum(G * (G - W @ (G.T @ W)))  # half the derivative of J along the curve at 0
+        slope = np.sum(G * along)  # half the derivative of J along the curve at 0
         while True:
             trial = cayley(W, G, step)
             J_new, G_new = problem.objective_and_gradient(trial)
@@ -120,9 +121,10 @@ def stiefel_descent(
             if enough or run.spent() or step < 1e-14 / run.scale:
                 break
             step *= 0.1
-        moved, turned = trial - W, _projected(W, G) - _projected(trial, G_new)
+        along_new = _projected(trial, G_new)
+        moved, turned = trial - W, along - along_new
         product = abs(np.sum(moved * turned))
-        W, J, G, steps = trial, J_new, G_new, steps + 1
+        W, J, G, along, steps = trial, J_new, G_new, along_new, steps + 1
         run.record(J)
         best = max(best, (J, W), key=lambda pair: pair[0])
         weight, old = 0.85 * weight + 1, weight
@@ -267,8 +269,7 @@ class _Run:
 
 def _orthogonal(v, W, normalise=True):
     """v minus its part in the span of W (d, j), twice, so that rounding does not add up."""
-    for _ in range(2):
-        v = v - W @ (W.T @ v)
+    v = outside(outside(v, W), W)
     return v / np.linalg.norm(v) if normalise else v
 
 
@@ -279,7 +280,7 @@ def _projected(W, G):
 
 def _tangent_norm(W, G):
     """||G - W W'G||, half the gradient norm on the Grassmann manifold."""
-    return np.linalg.norm(G - W @ (W.T @ G))
+    return np.linalg.norm(outside(G, W))
 
 
 def cayley(W, G, step):

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from scipy.linalg import eigh
 from scipy.stats.qmc import MultivariateNormalQMC
 from sklearn.utils import check_random_state
 
+from ismlit.grassmann import fixed_signs, outside
 from ismlit.kernels import Gaussian
 from ismlit.phi import Problem
 
@@ -89,6 +90,11 @@ class FeatureProblem(Problem):
         return self.gamma.F[first], [np.flatnonzero(inverse == g) for g in range(len(first))]
 
     @cached_property
+    def _table(self):
+        """F by class (g, r), and s (r,), in double precision."""
+        return self._classes[0].astype(float), self.gamma.s.astype(float)
+
+    @cached_property
     def _chunks(self):
         """(class, its rows of the centred X) in pieces of at most ROWS samples."""
         X = self._data["difference"]
@@ -123,10 +129,13 @@ class FeatureProblem(Problem):
         where the nearest frame jumps.
         """
         values, vectors = eigh(self.phi_0().astype(float))
-        sure = vectors[:, values > 1e-6 * np.abs(values).max()][:, ::-1]
-        sure = sure * np.sign(sure[np.abs(sure).argmax(axis=0), range(sure.shape[1])])
+        sure = fixed_signs(vectors[:, values > 1e-6 * np.abs(values).max()][:, ::-1])
         generic = np.random.default_rng(0).standard_normal((self.d, self.d - sure.shape[1]))
-        return np.hstack([sure, np.linalg.qr(generic - sure @ (sure.T @ generic))[0]])
+        return np.hstack([sure, np.linalg.qr(outside(generic, sure))[0]])
+
+    def _frame(self, q):
+        """F (d, q): what the frame of W is turned towards."""
+        return self._leading[:, :q] if self.anchor is None else self.anchor.astype(float)
 
     def _aligned(self, W):
         """The frame of span(W) nearest to the leading q columns F, and what its turning costs.
@@ -135,7 +144,7 @@ class FeatureProblem(Problem):
         the gradient that comes from the turning of the frame: -F M, with M S + S M = T and S
         the symmetric polar factor of W'F.
         """
-        F = self._leading[:, : W.shape[1]] if self.anchor is None else self.anchor.astype(float)
+        F = self._frame(W.shape[1])
         left, sizes, right = np.linalg.svd(W.T.astype(float) @ F)
         V, sums = right.T, np.maximum(sizes[:, None] + sizes, 1e-3)
         turning = lambda T: -F @ (V @ ((V.T @ T @ V) / sums) @ V.T)
@@ -143,13 +152,13 @@ class FeatureProblem(Problem):
 
     def closeness(self, W):
         """Smallest cosine between span(W) and the anchor."""
-        F = self._leading[:, : W.shape[1]] if self.anchor is None else self.anchor
-        return float(np.linalg.svd(W.T.astype(float) @ F, compute_uv=False)[-1])
+        cosines = np.linalg.svd(W.T.astype(float) @ self._frame(W.shape[1]), compute_uv=False)
+        return float(cosines[-1])
 
     def _map(self, function, *arguments):
         self.count.passes += 1
-        workers = Parallel(self.n_jobs, prefer="threads", return_as="generator")
-        yield from workers(delayed(function)(g, rows, *arguments) for g, rows in self._chunks)
+        calls = (delayed(function)(g, rows, *arguments) for g, rows in self._chunks)
+        yield from self._workers(calls)
 
     def _class_sums(self, W, omega):
         """Sums of the features by class (g, 2m), and of x times the features (g, d, 2m)."""
@@ -165,7 +174,7 @@ class FeatureProblem(Problem):
         W, turning = self._aligned(np.asarray(W, self.X.dtype))
         omega, m = self.frequencies(W.shape[1]).astype(W.dtype), self.features
         sums, moments = self._class_sums(W, omega)
-        F, s = self._classes[0].astype(float), self.gamma.s.astype(float)
+        F, s = self._table
         projected = F.T @ sums  # (r, 2m)
         value = float(np.sum(projected**2 * s[:, None])) / m
         u = (F * s) @ projected / m  # by class: half of dJ / d(feature)
@@ -173,7 +182,7 @@ class FeatureProblem(Problem):
         along = (moments[:, :, :m] * u_sin - moments[:, :, m:] * u_cos).sum(axis=0)
         G = along @ omega.T.astype(float)
         extra = turning(W.T @ G - G.T @ W)
-        G = G + extra - W @ (W.T @ extra)
+        G = G + outside(extra, W)
         symmetric = W.T @ G  # its skew part turns the frame, which the subspace does not see
         G = G - W @ (symmetric - symmetric.T) / 2
         return value, G, W, omega, u, moments
@@ -190,7 +199,7 @@ class FeatureProblem(Problem):
     def objective_and_phi(self, W):
         """The approximate J, and a symmetric matrix (d, d) that takes the place of Phi."""
         value, G, W, omega, u, moments = self._evaluate(W)
-        F, s = self._classes[0].astype(float), self.gamma.s.astype(float)
+        F, s = self._table
         by_column = np.einsum("gr,gdm->rdm", F, moments)
         pairs = np.einsum("r,rdm,rem->de", s, by_column, by_column, optimize=True)
         own = sum(self._map(_degrees, W @ omega, u))

@@ -41,6 +41,12 @@ class Gamma:
         """The block ``Gamma[rows, columns]`` for two slices."""
         return (self.F[rows] * self.s) @ self.F[columns].T
 
+    def __add__(self, other):
+        """The sum of two: their columns side by side."""
+        if not isinstance(other, Gamma):
+            return NotImplemented
+        return Gamma(np.hstack([self.F, other.F]), np.concatenate([self.s, other.s]))
+
     def __matmul__(self, V):
         """Gamma V for V of shape (n, m), in O(n r m)."""
         return (self.F * self.s) @ (self.F.T @ V)

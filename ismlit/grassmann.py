@@ -23,10 +23,19 @@ def principal_angles(W1, W2):
     return subspace_angles(np.asarray(W1), np.asarray(W2))
 
 
+def outside(A, W):
+    """A (d, m) minus its part in the span of orthonormal W (d, q)."""
+    return A - W @ (W.T @ A)
+
+
+def fixed_signs(W):
+    """W with each column's sign such that its largest entry is positive."""
+    return W * np.sign(W[np.abs(W).argmax(axis=0), range(W.shape[1])])
+
+
 def projector_distance(W1, W2):
     """||W1 W1' - W2 W2'||_F = sqrt(2) ||sin(principal angles)|| for orthonormal W1, W2."""
-    outside = W2 - W1 @ (W1.T @ W2)
-    return float(np.sqrt(2) * np.linalg.norm(outside))
+    return float(np.sqrt(2) * np.linalg.norm(outside(W2, W1)))
 
 
 def geodesic(W, Z, t):
@@ -38,8 +47,7 @@ def geodesic(W, Z, t):
 
 def half_gradient(phi, W):
     """Phi W - W (W' Phi W), half the Riemannian gradient of J: zero at a stationary point."""
-    phi_w = phi @ W
-    return phi_w - W @ (W.T @ phi_w)
+    return outside(phi @ W, W)
 
 
 def first_order_residual(phi, W):
@@ -121,14 +129,18 @@ class SecondOrder:
             value, vector, error = self._lowest_lanczos()
         return float(value), self.tangent(vector), float(error)
 
+    def _diagonal(self):
+        """P = |Kd|, kept away from 0: what Lanczos and conjugate gradients are scaled by."""
+        size = np.abs(self.kd)
+        return np.maximum(size, 1e-3 * size.max())
+
     def _lowest_lanczos(self):
         """Lanczos for ``S = P^(-1/2) (Kd - M) P^(-1/2)``, P = |Kd|: about ten products.
 
         S has the signs of Kd - M (Sylvester) and, M being small against Kd, a spectrum near
         one. With mu its smallest eigenvalue, Kd - M >= mu min(P) if mu >= 0, else mu max(P).
         """
-        scale = np.abs(self.kd).max()
-        diagonal = np.maximum(np.abs(self.kd), 1e-3 * scale)
+        diagonal = self._diagonal()
         root = np.sqrt(diagonal)
 
         def product(y):
@@ -157,7 +169,7 @@ class SecondOrder:
         `slope` holds the coordinates W_bar' Phi W (size,). Stops where the curvature is not
         positive, with what it has: Z ascends in either case (Steihaug 1983).
         """
-        diagonal = np.maximum(np.abs(self.kd), 1e-3 * np.abs(self.kd).max())
+        diagonal = self._diagonal()
         b, rest = np.zeros_like(slope), slope
         scaled = rest / diagonal
         direction, size = scaled, rest @ scaled

@@ -22,6 +22,7 @@ from ismlit.features import FeatureProblem
 from ismlit.grassmann import (
     SecondOrder,
     first_order_residual,
+    fixed_signs,
     geodesic,
     half_gradient,
     projector_distance,
@@ -215,9 +216,7 @@ def _solve_wide(problem, q, options):
     if not isinstance(init, str):
         options = options | {"init": V.T @ more}
     result = solve(small, q, **options)
-    W = V @ result.W
-    largest = W[np.abs(W).argmax(axis=0), range(q)]
-    return replace(result, W=W * np.sign(largest), problem=problem)
+    return replace(result, W=fixed_signs(V @ result.W), problem=problem)
 
 
 def _solve_anchored(problem, q, options, rounds=5):
@@ -292,12 +291,13 @@ def starting_point(problem, q, init, random_state=None):
 
 def _two_steps(problem, W):
     """The best J and W of two plain steps of ISM from W: which basin it lies in."""
-    found = []
-    for _ in range(3):
-        J, phi = problem.objective_and_phi(W)
-        found.append((J, W))
+    J, phi = problem.objective_and_phi(W)
+    best = J, W
+    for _ in range(2):
         W = top_eigenvectors(phi, W.shape[1])[1]
-    return max(found, key=lambda pair: pair[0])
+        J, phi = problem.objective_and_phi(W)
+        best = max(best, (J, W), key=lambda pair: pair[0])
+    return best
 
 
 def check_orthonormal(W, d, dtype):
@@ -376,9 +376,7 @@ def matrix_free_eigenvectors(problem, W, q, *, start=None, tol=1e-8, max_iter=20
 def canonical_frame(phi, W):
     """Ritz values of Phi on span(W), falling, and its basis of Ritz vectors with fixed signs."""
     values, rotation = eigh(W.T @ phi @ W)
-    W = (W @ rotation)[:, ::-1]
-    largest = W[np.abs(W).argmax(axis=0), range(W.shape[1])]
-    return values[::-1], W * np.sign(largest)
+    return values[::-1], fixed_signs((W @ rotation)[:, ::-1])
 
 
 def nearest_eigenvectors(matrix, W):

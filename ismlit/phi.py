@@ -167,15 +167,7 @@ class Problem:
         product. For d much larger than q.
         """
         self._needs_plain("operator")
-        tiles = {} if self.n**2 * self.X.dtype.itemsize <= cache_bytes else None
-
-        def product(V):
-            V = np.asarray(V, self.X.dtype).reshape(self.d, -1)
-            self.count.passes -= bool(tiles)  # tiles at hand: the pairs are not visited again
-            return sum(self._sweep(_product_row, W, V, tiles))
-
-        shape, dtype = (self.d, self.d), self.X.dtype
-        return LinearOperator(shape, matvec=product, matmat=product, rmatvec=product, dtype=dtype)
+        return self._operator(self.d, _product_row, W, cache_bytes)
 
     def gram_operator(self, W, cache_bytes=2**30):
         """K_XW (n, n) as a LinearOperator on blocks of vectors; Gamma plays no part.
@@ -184,15 +176,19 @@ class Problem:
         """
         ones = Gamma(np.ones((self.n, 1), self.X.dtype), np.ones(1))
         plain = Problem(self.X, ones, self.kernel, self.n_jobs, self.tile, self.count)
-        tiles = {} if self.n**2 * self.X.dtype.itemsize <= 2 * cache_bytes else None
+        return plain._operator(self.n, _gram_row, W, 2 * cache_bytes)
+
+    def _operator(self, size, row_function, W, cache_bytes):
+        """A symmetric LinearOperator of products by tiles at W, kept if n^2 numbers fit."""
+        tiles = {} if self.n**2 * self.X.dtype.itemsize <= cache_bytes else None
 
         def product(V):
-            V = np.asarray(V, self.X.dtype).reshape(self.n, -1)
-            self.count.passes -= bool(tiles)
-            return sum(plain._sweep(_gram_row, W, V, tiles))
+            V = np.asarray(V, self.X.dtype).reshape(size, -1)
+            self.count.passes -= bool(tiles)  # tiles at hand: the pairs are not visited again
+            return sum(self._sweep(row_function, W, V, tiles))
 
-        shape, dtype = (self.n, self.n), self.X.dtype
-        return LinearOperator(shape, matvec=product, matmat=product, rmatvec=product, dtype=dtype)
+        same = dict(matvec=product, matmat=product, rmatvec=product)
+        return LinearOperator((size, size), **same, dtype=self.X.dtype)
 
     def _needs_plain(self, method):
         """Refuse what a subclass with another objective inherits but does not derive."""
@@ -208,11 +204,14 @@ class Problem:
             raise ValueError(f"W must have shape ({self.d}, q), got {W.shape}")
         self.count.passes += 1
         Z = {part.pairs: self._data[part.pairs] @ W for _, part in self.kernel.terms()}
+        rows = range(len(self._blocks))
+        yield from self._workers(delayed(row_function)(self, r, Z, *extra) for r in rows)
+
+    def _workers(self, calls):
+        """Results of delayed calls, in order, as they come; each worker has one BLAS thread."""
         parallel = self.n_jobs not in (None, 1)
         with threadpool_limits(1) if parallel else nullcontext():
-            workers = Parallel(self.n_jobs, prefer="threads", return_as="generator")
-            rows = range(len(self._blocks))
-            yield from workers(delayed(row_function)(self, r, Z, *extra) for r in rows)
+            yield from Parallel(self.n_jobs, prefer="threads", return_as="generator")(calls)
 
     def _tiles(self, r, Z, *orders):
         """Tiles (rows, columns, pairs, values) of block row r with columns >= rows.

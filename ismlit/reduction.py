@@ -182,6 +182,29 @@ class _ClusteringIKDR(ClusterMixin, _IKDR):
         **_COMMON,
     }
 
+    def __init__(
+        self,
+        n_clusters=2,
+        n_components=None,
+        kernel="gaussian",
+        *,
+        normalize=False,
+        init="taylor",
+        tol=1e-6,
+        max_iter=100,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.kernel = kernel
+        self.normalize = normalize
+        self.init = init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
     def _fit(self, X, guide):
         n, d = X.shape
         k = self.n_clusters
@@ -267,29 +290,6 @@ class UnsupervisedIKDR(_ClusteringIKDR):
     0.88
     """
 
-    def __init__(
-        self,
-        n_clusters=2,
-        n_components=None,
-        kernel="gaussian",
-        *,
-        normalize=False,
-        init="taylor",
-        tol=1e-6,
-        max_iter=100,
-        n_jobs=None,
-        random_state=None,
-    ):
-        self.n_clusters = n_clusters
-        self.n_components = n_components
-        self.kernel = kernel
-        self.normalize = normalize
-        self.init = init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     def fit(self, X, y=None):
         """Learn ``W_`` and ``labels_`` from X (n_samples, n_features); y is ignored."""
         self._validate_params()
@@ -343,16 +343,18 @@ class SemiSupervisedIKDR(_ClusteringIKDR):
         n_jobs=None,
         random_state=None,
     ):
-        self.n_clusters = n_clusters
-        self.n_components = n_components
-        self.kernel = kernel
+        super().__init__(
+            n_clusters,
+            n_components,
+            kernel,
+            normalize=normalize,
+            init=init,
+            tol=tol,
+            max_iter=max_iter,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
         self.weight = weight
-        self.normalize = normalize
-        self.init = init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def fit(self, X, y=None):
         """Learn from X (n_samples, n_features) and what is known of some samples.

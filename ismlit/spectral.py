@@ -16,7 +16,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
-from ismlit.gamma import Gamma, centre
+from ismlit.gamma import Gamma, centre, unsupervised
 from ismlit.ism import solve
 from ismlit.phi import Count, Problem
 
@@ -46,6 +46,8 @@ class NormalizedProblem(Problem):
 
     fixed: Gamma | None = None
 
+    has_hessian = False
+
     def __post_init__(self):
         super().__post_init__()
         for name, gamma in (("gamma", self.gamma), ("fixed", self.fixed)):
@@ -53,8 +55,6 @@ class NormalizedProblem(Problem):
                 raise ValueError(f"{name} must be a Gamma(F, s), got {type(gamma).__name__}")
             if gamma is not None and gamma.n != self.n:
                 raise ValueError(f"{name} is for {gamma.n} samples but X has {self.n}")
-
-    has_hessian = False
 
     def degrees(self, W):
         """D = K_XW 1 of shape (n,).
@@ -64,35 +64,20 @@ class NormalizedProblem(Problem):
         ValueError
             If a degree is not positive: its square root is then not defined.
         """
-        return self._degrees(self.gram_operator(W))
-
-    def _degrees(self, affinity):
-        degrees = affinity @ np.ones(self.n, self.X.dtype)
-        degrees = np.asarray(degrees).ravel()
-        if not (degrees > 0).all():
-            raise ValueError(
-                f"degree normalisation needs positive row sums of K, the smallest of "
-                f"{self.kernel!r} is {degrees.min():.3g}: use a kernel that is positive, or "
-                "normalize=False"
-            )
-        return degrees
+        return _row_sums(self.gram_operator(W), self.kernel)
 
     def frozen_gamma(self, W):
         """Gamma with the degrees of W held fixed, as published; `fixed` included."""
-        return self._joined(self.gamma.F / np.sqrt(self.degrees(W))[:, None])
+        return self._with_fixed(self.gamma.F / np.sqrt(self.degrees(W))[:, None])
 
-    def _joined(self, F, extra=None, signs=()):
-        columns, s = [F], [self.gamma.s]
-        if self.fixed is not None:
-            columns, s = [*columns, self.fixed.F], [*s, self.fixed.s]
-        if extra is not None:
-            columns, s = [*columns, extra], [*s, signs]
-        return Gamma(np.hstack(columns).astype(self.X.dtype), np.concatenate(s))
+    def _with_fixed(self, F):
+        normalised = Gamma(F, self.gamma.s)
+        return normalised if self.fixed is None else normalised + self.fixed
 
     def objective_and_gamma(self, W):
         """The objective, and the effective Gamma whose Phi is its exact gradient."""
         affinity = self.gram_operator(W)
-        degrees = self._degrees(affinity)
+        degrees = _row_sums(affinity, self.kernel)
         F = self.gamma.F / np.sqrt(degrees)[:, None]
         weighted = (F * self.gamma.s) * (affinity @ F)
         value = float(weighted.sum(dtype=np.float64))
@@ -101,7 +86,7 @@ class NormalizedProblem(Problem):
         r = weighted.sum(axis=1) / degrees
         balance = np.sqrt(np.abs(r).max()) or 1.0  # r 1' + 1 r' as a difference of squares
         extra = np.c_[r / balance + balance, r / balance - balance]
-        return value, self._joined(F, extra, (-0.25, 0.25))
+        return value, self._with_fixed(F) + Gamma(extra, (-0.25, 0.25))
 
     def phi_0(self):
         """Phi of the gradient at W = 0, where K is constant."""
@@ -115,7 +100,7 @@ class NormalizedProblem(Problem):
     def objective_and_phi(self, W):
         """The objective and the Phi (d, d) of its gradient 2 Phi W."""
         value, gamma = self.objective_and_gamma(W)
-        return value, self._plain(gamma).objective_and_phi(W)[1]
+        return value, self._plain(gamma).phi(W)
 
     def objective_and_gradient(self, W):
         """The objective and half its Euclidean gradient (d, q)."""
@@ -124,6 +109,17 @@ class NormalizedProblem(Problem):
 
     def _plain(self, gamma):
         return Problem(self.X, gamma, self.kernel, self.n_jobs, self.tile, self.count)
+
+
+def _row_sums(affinity, kernel):
+    """K 1 of shape (n,) from K as an operator; a ValueError unless all are positive."""
+    sums = np.asarray(affinity @ np.ones(affinity.shape[0], affinity.dtype)).ravel()
+    if not (sums > 0).all():
+        raise ValueError(
+            f"degree normalisation needs positive row sums of K, the smallest of {kernel!r} is "
+            f"{sums.min():.3g}: use a kernel that is positive, or normalize=False"
+        )
+    return sums
 
 
 # ---------------------------------------------------------------- U given W
@@ -147,7 +143,7 @@ def spectral_embedding(problem, W, k, *, normalize=False):
     if not 1 <= k <= n:
         raise ValueError(f"k must be between 1 and the number of samples: k = {k}, n = {n}")
     if normalize:
-        root = np.sqrt(NormalizedProblem._degrees(problem, affinity))[:, None]
+        root = np.sqrt(_row_sums(affinity, problem.kernel))[:, None]
         product = lambda V: (affinity @ (V.reshape(n, -1) / root)) / root
     else:
         product = lambda V: centre(affinity @ centre(V.reshape(n, -1)))
@@ -181,7 +177,7 @@ class Alternation:
     history : dict
         ``objective`` after every half-turn (U, W, U, W, ...).
     result : ISMResult
-        Of the last W.
+        Of W.
     """
 
     W: np.ndarray = field(repr=False)
@@ -243,13 +239,12 @@ def alternate(
     """
 
     def problem_of(U):
-        gamma = Gamma(U, np.ones(k))
         if normalize:
+            gamma = Gamma(U, np.ones(k))
             return NormalizedProblem(X, gamma, kernel, n_jobs, count=count, fixed=guide)
-        F, s = centre(U), np.ones(k)
-        if guide is not None:
-            F, s = np.hstack([F, guide.F]), np.r_[s, guide.s]
-        return Problem(X, Gamma(F, s), kernel, n_jobs, count=count)
+        gamma = unsupervised(U)
+        gamma = gamma if guide is None else gamma + guide
+        return Problem(X, gamma, kernel, n_jobs, count=count)
 
     if not (k >= 1 and max_iter >= 1):
         raise ValueError(f"k and max_iter must be at least 1, got {k!r} and {max_iter!r}")
@@ -274,7 +269,8 @@ def alternate(
             passes += result.n_phi
         tests += result.n_phi_test
         W = init = result.W
-        objectives.append(problem.objective(W) if normalize else result.objective)
+        frozen = normalize and solver is not None  # then J of the solver is not the objective
+        objectives.append(problem.objective(W) if frozen else result.objective)
         if best is None or objectives[-1] >= best[2]:
             best = W, U, objectives[-1], result
         if turn > 1:

@@ -42,11 +42,6 @@ class MedianKernelPCA(KernelPCA):
         self.gamma = 1 / (2 * median_distance(X) ** 2)
         return super().fit(X, y)
 
-    def fit_transform(self, X, y=None, **params):
-        """Set gamma from X, then fit and transform."""
-        self.gamma = 1 / (2 * median_distance(X) ** 2)
-        return super().fit_transform(X, y, **params)
-
 
 def methods(q, classes):
     """{name: transformer} for dimension q; LDA cannot give more than classes - 1."""

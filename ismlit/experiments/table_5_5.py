@@ -5,17 +5,13 @@ With the printed sign the squared and multiquadratic formulas are distances; bot
 
 from __future__ import annotations
 
-import time
-import warnings
 from functools import partial
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold
 
-from ismlit.experiments import SEED, SETS, prepared
-from ismlit.experiments.table_5_4 import FOLDS, accuracies, clustered
-from ismlit.gamma import aligned_sum, centre, supervised
+from ismlit.experiments import SETS, prepared
+from ismlit.experiments.table_5_4 import clustered, fold, splits
+from ismlit.gamma import aligned_sum
 from ismlit.ism import ism
 from ismlit.kernels import Gaussian, Kernel, Linear, Polynomial, median_distance
 
@@ -39,20 +35,10 @@ def made(kernel, X, y=None):
 
 
 def supervised_row(name, kernel, *, folds=10, solver=PUBLISHED):
-    """Test and training accuracy, objective, passes and seconds, as lists over the folds."""
+    """What `fold` gives, as lists over the folds."""
     X, y = prepared(name)
-    q, found = len(np.unique(y)), []
-    splits = list(KFold(10, shuffle=True, random_state=SEED).split(X))
-    for a, b in splits[: min(folds, FOLDS.get(name, 10))]:
-        A, shift = centre(X[a]), X[a].mean(axis=0)
-        start = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # part of the answer
-            result = solver(A, supervised(y[a]), made(kernel, A, y[a]), q)
-        seconds = time.perf_counter() - start
-        numbers = dict(objective=result.objective, passes=result.n_phi, seconds=seconds)
-        W = result.W
-        found.append(numbers | accuracies(A @ W, y[a], (X[b] - shift) @ W, y[b]))
+    kernel_of = partial(made, kernel)
+    found = [fold(X, y, kernel_of, solver, a, b) for a, b in splits(name, X, folds)]
     return {key: [f[key] for f in found] for key in found[0]}
 
 
