@@ -25,7 +25,7 @@ from ismlit.ism import (
     check_signal,
     starting_point,
 )
-from ismlit.phi import Problem
+from ismlit.phi import as_problem
 
 
 def dimension_growth(
@@ -223,7 +223,8 @@ class _Run:
 
     def __init__(self, X, gamma, kernel, q, init, tol, max_iter, max_phi, n_jobs, random_state):
         self.max_phi = np.inf if max_phi is None else max_phi
-        self.problem = Problem(X, gamma, kernel, n_jobs=n_jobs)
+        self.problem = as_problem(X, gamma, kernel, n_jobs)
+        self.before = self.problem.count.passes
         check_options(self.problem, q, tol, max_iter)
         self.start = starting_point(self.problem, q, init, random_state).astype(float)
         J, phi = self.problem.objective_and_phi(self.start)
@@ -235,14 +236,14 @@ class _Run:
 
     def spent(self):
         """Whether the passes allowed are used up."""
-        return self.problem.count.passes >= self.max_phi
+        return self.problem.count.passes - self.before >= self.max_phi
 
     def record(self, J):
         self.objectives.append(J)
-        self.passes.append(self.problem.count.passes)
+        self.passes.append(self.problem.count.passes - self.before)
 
     def result(self, W, n_iter, done, message):
-        n_phi = self.problem.count.passes
+        n_phi = self.problem.count.passes - self.before
         J, phi = self.problem.objective_and_phi(W)  # to report, not to solve: does not count
         eigenvalues, W = canonical_frame(phi, W.astype(self.problem.X.dtype))
         residual = first_order_residual(phi, W)

@@ -25,8 +25,42 @@ FILES = {
         "face/face_624_pose_labels.csv",
         "face/face_624_filenames.csv",
     ),
+    "face-pca": (
+        "face/face_624x20_pca.csv",
+        "face/face_624x20_identity_labels.csv",
+        "face/face_624x20_pose_labels.csv",
+    ),
     "flower": ("flower/flower_350x256.png",),
+    "large-gaussian": (
+        "lg/lg_200x4.csv",
+        "lg/lg_200x4_labels_original.csv",
+        "lg/lg_200x4_labels_alternative.csv",
+        "lg/lg_1000x4.csv",
+        "lg/lg_1000x4_labels_original.csv",
+        "lg/lg_1000x4_labels_alternative.csv",
+    ),
     "mnist": ("mnist/t10k-images-idx3-ubyte.gz", "mnist/t10k-labels-idx1-ubyte.gz"),
+    "moon": (
+        "moon4d/moon_400x4.csv",
+        "moon4d/moon_400x4_labels_original.csv",
+        "moon4d/moon_400x4_labels_alternative.csv",
+    ),
+    "moon-noise": (
+        "moonn/moonn_200x7.csv",
+        "moonn/moonn_200x7_labels_original.csv",
+        "moonn/moonn_200x7_labels_alternative.csv",
+        "moonn/moonn_1000x7.csv",
+        "moonn/moonn_1000x7_labels_original.csv",
+        "moonn/moonn_1000x7_labels_alternative.csv",
+    ),
+    "small-gaussian": ("sg/sg_40x2.csv", "sg/sg_40x2_labels_4clusters.csv"),
+    "webkb": (
+        "webkb/webkb_1041x139_pca.csv",
+        "webkb/webkb_university_labels.csv",
+        "webkb/webkb_topic_labels.csv",
+        "webkb/webkb_1041x500_word_counts.csv",
+        "webkb/webkb_words.csv",
+    ),
 }
 """The files that each real set needs, as keys of ``registry.json``."""
 
@@ -185,6 +219,78 @@ def load_flower():
         index=index.reshape(pixels.shape[:2]),
         feature_names=["red", "green", "blue"],
     )
+
+
+# ------------------------------------------------------- two clusterings of one set (chapter 3)
+
+
+def load_small_gaussian():
+    """SG: 40 x 2, four tight groups of ten at (+-2.5, +-2.5). Raw units.
+
+    existing: the side of feature 2; target: the side of feature 1.
+    """
+    X, group = _tables("small-gaussian")
+    group = group.astype(int) - 1
+    return Bunch(data=X, existing=group // 2, target=group % 2)
+
+
+def load_large_gaussian(n=200):
+    """LG: n x 4 (200 or 1000), four groups in the first three features, the fourth uniform noise.
+
+    existing and target as published; with n = 1000 `existing` pairs opposite groups, so that
+    no direction shows it. Text: 1000 samples; Table 3.2 and the published runs: 200.
+    """
+    return _two_views("large-gaussian", n, (200, 1000))
+
+
+def load_moon():
+    """Moon: 400 x 4. existing: two Gaussians (features 2, 3); target: two parabolas (0, 1)."""
+    return _two_views("moon", 400, (400,))
+
+
+def load_moon_noise(n=200):
+    """MoonN: n x 7 (200 or 1000), as Moon with three more features of uniform noise."""
+    return _two_views("moon-noise", n, (200, 1000))
+
+
+def _two_views(name, n, sizes):
+    if n not in sizes:
+        raise ValueError(f"n must be one of {sizes}, got {n!r}")
+    X, existing, target = _tables(name)[3 * sizes.index(n) :][:3]
+    return Bunch(data=X, existing=existing.astype(int), target=target.astype(int))
+
+
+def _tables(name):
+    return [np.loadtxt(path, delimiter=",") for path in fetch(name)]
+
+
+def load_webkb():
+    """WebKB: 1041 pages of four universities, as 139 PCA scores of 500 word counts.
+
+    existing: the university; target: the topic (course, faculty, project, student). counts
+    (1041, 500) and words (500,) are what the scores were made from.
+    """
+    X, university, topic, counts, words = fetch("webkb")
+    X, university, topic, counts = (
+        np.loadtxt(path, delimiter=",") for path in (X, university, topic, counts)
+    )
+    return Bunch(
+        data=X,
+        existing=university.astype(int),
+        target=topic.astype(int),
+        counts=counts,
+        words=np.array(words.read_text("utf-8").replace(",", "\n").split()),
+    )
+
+
+def load_face_pca():
+    """CMU Face Images as 20 whitened principal components: 624 x 20.
+
+    existing: the person (20); target: the direction (4). Rows and label numbers are in an order
+    of their own, not that of `load_face`.
+    """
+    X, identity, pose = _tables("face-pca")
+    return Bunch(data=X, existing=identity.astype(int), target=pose.astype(int))
 
 
 def load_breast_cancer():

@@ -27,7 +27,7 @@ from ismlit.grassmann import (
     half_gradient,
     projector_distance,
 )
-from ismlit.phi import Problem
+from ismlit.phi import Problem, as_problem
 
 METHODS = ("safeguarded", "published")
 INITS = ("taylor", "pca", "random", "several")
@@ -92,8 +92,9 @@ def ism(
 
     Parameters
     ----------
-    X : array of shape (n, d)
-        Samples in rows; float32 stays float32. Polynomial kernels expect centred columns.
+    X : array of shape (n, d), or Problem
+        Samples in rows; float32 stays float32. Polynomial kernels expect centred columns. A
+        Problem brings its own gamma and kernel; pass None for both.
     gamma : Gamma, DenseGamma, or symmetric array of shape (n, n)
     kernel : Kernel
     q : int
@@ -155,7 +156,7 @@ def ism(
     options = dict(init=init, method=method, tol=tol, max_iter=max_iter, escape=escape)
     options["random_state"] = random_state
     if random_features is None:
-        problem = Problem(X, gamma, kernel, n_jobs=n_jobs)
+        problem = as_problem(X, gamma, kernel, n_jobs)
         check_options(problem, q, tol, max_iter)
         return _solve_wide(problem, q, options) or solve(problem, q, **options)
     problem = FeatureProblem(

@@ -55,7 +55,7 @@ class Certificate:
     bound_c73 : Bound or None
         eq-C.73 with its constant made uniform: eigengap >= lambda_max(M).
     bound_310 : Bound or None
-        eq-3.10, for the Gaussian kernel.
+        eq-3.10, for the Gaussian kernel and a Gamma that does not depend on W.
     """
 
     residual: float
@@ -111,7 +111,7 @@ def certify(result: ISMResult | Problem, W=None, *, tol=1e-5, bounds=True):
     residual = first_order_residual(phi, W)
     second = SecondOrder(problem, W, phi)
     curvature, _, error = second.lowest(dense=second.is_small)
-    gaussian = isinstance(problem.kernel, Gaussian)
+    gaussian = isinstance(problem.kernel, Gaussian) and type(problem) is Problem
     return Certificate(
         residual=residual,
         curvature=curvature,

@@ -178,6 +178,13 @@ class Problem:
         plain = Problem(self.X, ones, self.kernel, self.n_jobs, self.tile, self.count)
         return plain._operator(self.n, _gram_row, W, 2 * cache_bytes)
 
+    def gram_derivative(self, W, Z, V):
+        """``(d/dt K_X(W + t Z)) V`` at t = 0 for V (n, m); Gamma plays no part. One pass."""
+        ones = Gamma(np.ones((self.n, 1), self.X.dtype), np.ones(1))
+        plain = Problem(self.X, ones, self.kernel, self.n_jobs, self.tile, self.count)
+        Z, V = np.asarray(Z, self.X.dtype), np.asarray(V, self.X.dtype)
+        return sum(plain._sweep(_gram_slope_row, W, Z, V))
+
     def _operator(self, size, row_function, W, cache_bytes):
         """A symmetric LinearOperator of products by tiles at W, kept if n^2 numbers fit."""
         tiles = {} if self.n**2 * self.X.dtype.itemsize <= cache_bytes else None
@@ -244,6 +251,15 @@ class Problem:
                 yield rows, columns, part.pairs, values
 
 
+def as_problem(X, gamma, kernel, n_jobs=None):
+    """A Problem from its parts; X may be one already (then gamma and kernel are None)."""
+    if not isinstance(X, Problem):
+        return Problem(X, gamma, kernel, n_jobs=n_jobs)
+    if gamma is not None or kernel is not None:
+        raise ValueError("a Problem brings its own gamma and kernel: pass None for both")
+    return X
+
+
 def _require_finite(kernel, value, array):
     if not (np.isfinite(value) and np.isfinite(array).all()):
         raise ValueError(
@@ -301,6 +317,17 @@ def _gram_row(problem, r, Z, V, tiles):
     for rows, columns, _, values in _kept(problem, r, Z, 0, tiles):
         total[rows] += values @ V[columns]
         total[columns] += values.T @ V[rows]
+    return total
+
+
+def _gram_slope_row(problem, r, Z, direction, V):
+    """The share of block row r in (dK) V when W moves along `direction`."""
+    total = np.zeros_like(V)
+    for rows, columns, pairs, (psi,) in problem._tiles(r, Z, 1):
+        u = problem._data[pairs] @ direction
+        change = psi * _slope(rows, columns, pairs, Z[pairs], u)
+        total[rows] += change @ V[columns]
+        total[columns] += change.T @ V[rows]
     return total
 
 

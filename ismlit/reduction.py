@@ -205,7 +205,7 @@ class _ClusteringIKDR(ClusterMixin, _IKDR):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _fit(self, X, guide):
+    def _fit(self, X, guide, *, normalize=None, solver=None):
         n, d = X.shape
         k = self.n_clusters
         if n < k:
@@ -218,20 +218,20 @@ class _ClusteringIKDR(ClusterMixin, _IKDR):
             k,
             q,
             guide=guide,
-            normalize=self.normalize,
+            normalize=self.normalize if normalize is None else normalize,
+            solver=solver,
             init=self.init,
             tol=self.tol,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )
-        exact = found.result.problem.has_hessian
-        self.certificate_ = certify(found.result) if exact else None
+        self.certificate_ = certify(found.result)
         self.alternation_ = replace(found, result=replace(found.result, problem=None))
         self.W_, self.embedding_, self.n_iter_ = found.W, found.U, found.n_iter
         rows = unit_rows(found.U)
         self.labels_ = KMeans(k, n_init=10, random_state=self.random_state).fit_predict(rows)
-        return self
+        return found
 
 
 class UnsupervisedIKDR(_ClusteringIKDR):
@@ -271,8 +271,8 @@ class UnsupervisedIKDR(_ClusteringIKDR):
         As for `SupervisedIKDR`.
     alternation_ : Alternation
         The objective after every half-turn, and whether it converged.
-    certificate_ : Certificate or None
-        Of W for the U found; None with `normalize`, where the second order is not derived.
+    certificate_ : Certificate
+        Of W for the U found, the degrees included.
 
     Notes
     -----
@@ -294,7 +294,8 @@ class UnsupervisedIKDR(_ClusteringIKDR):
         """Learn ``W_`` and ``labels_`` from X (n_samples, n_features); y is ignored."""
         self._validate_params()
         X = validate_data(self, X, dtype=(np.float64, np.float32), ensure_min_samples=2)
-        return self._fit(X, None)
+        self._fit(X, None)
+        return self
 
 
 class SemiSupervisedIKDR(_ClusteringIKDR):
@@ -366,8 +367,10 @@ class SemiSupervisedIKDR(_ClusteringIKDR):
         dtypes = (np.float64, np.float32)
         if y is None:
             X = validate_data(self, X, dtype=dtypes, ensure_min_samples=2)
-            return self._fit(X, None)
+            self._fit(X, None)
+            return self
         X, y = validate_data(
             self, X, y, dtype=dtypes, ensure_min_samples=2, multi_output=np.asarray(y).ndim > 1
         )
-        return self._fit(X, guidance(y, self.weight))
+        self._fit(X, guidance(y, self.weight))
+        return self

@@ -9,7 +9,7 @@ as in spectral clustering. D depends on W; `NormalizedProblem` takes that into a
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.linalg import eigh
@@ -17,7 +17,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
 from ismlit.gamma import Gamma, centre, unsupervised
-from ismlit.ism import solve
+from ismlit.grassmann import outside
+from ismlit.ism import ism
 from ismlit.phi import Count, Problem
 
 DENSE_SAMPLES = 1500  # up to here the affinity is formed and decomposed directly
@@ -41,12 +42,11 @@ class NormalizedProblem(Problem):
 
     Notes
     -----
-    Claims: neurips-semi, semi-degrees.
+    Claims: neurips-semi, semi-degrees, kdac-gradient.
     """
 
     fixed: Gamma | None = None
-
-    has_hessian = False
+    _memory: dict = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self):
         super().__post_init__()
@@ -76,17 +76,40 @@ class NormalizedProblem(Problem):
 
     def objective_and_gamma(self, W):
         """The objective, and the effective Gamma whose Phi is its exact gradient."""
+        at = self._at(W)
+        return at.objective, at.gamma
+
+    def _at(self, W):
+        """Everything at W that the gradient and the second order share; the last is kept."""
+        key = np.ascontiguousarray(W).tobytes()
+        if key not in self._memory:
+            self._memory.clear()
+            self._memory[key] = self._computed(W)
+        return self._memory[key]
+
+    def _computed(self, W):
         affinity = self.gram_operator(W)
         degrees = _row_sums(affinity, self.kernel)
         F = self.gamma.F / np.sqrt(degrees)[:, None]
-        weighted = (F * self.gamma.s) * (affinity @ F)
+        KF = affinity @ F
+        weighted = (F * self.gamma.s) * KF
         value = float(weighted.sum(dtype=np.float64))
         if self.fixed is not None:
             value += float(((self.fixed.F * self.fixed.s) * (affinity @ self.fixed.F)).sum())
         r = weighted.sum(axis=1) / degrees
-        balance = np.sqrt(np.abs(r).max()) or 1.0  # r 1' + 1 r' as a difference of squares
-        extra = np.c_[r / balance + balance, r / balance - balance]
-        return value, self._with_fixed(F) + Gamma(extra, (-0.25, 0.25))
+        gamma = self._with_fixed(F) + _both_ways(r[:, None], np.ones((self.n, 1)), -0.5)
+        return _At(value, gamma, affinity, degrees, F, KF, r)
+
+    def _gamma_derivative(self, W, at, direction):
+        """How the effective Gamma changes as W moves along `direction` (d, q)."""
+        columns = np.c_[np.ones(self.n), at.F].astype(self.X.dtype)
+        moved = self.gram_derivative(W, direction, columns)  # dK 1 and dK F
+        d_degrees = moved[:, 0]
+        dF = -0.5 * at.F * (d_degrees / at.degrees)[:, None]
+        s = self.gamma.s
+        dt = ((dF * s) * at.KF + (at.F * s) * (moved[:, 1:] + at.affinity @ dF)).sum(axis=1)
+        dr = (dt - at.r * d_degrees) / at.degrees
+        return _both_ways(dF, at.F, s) + _both_ways(dr[:, None], np.ones((self.n, 1)), -0.5)
 
     def phi_0(self):
         """Phi of the gradient at W = 0, where K is constant."""
@@ -107,8 +130,48 @@ class NormalizedProblem(Problem):
         value, gamma = self.objective_and_gamma(W)
         return value, self._plain(gamma).objective_and_gradient(W)[1]
 
+    def phi_derivative(self, W, Z):
+        """As `Problem.phi_derivative`, the change of the degrees included."""
+        at = self._at(W)
+        found = self._plain(at.gamma).phi_derivative(W, Z)
+        for image, direction in zip(found, np.asarray(Z)):
+            change = self._plain(self._gamma_derivative(W, at, direction))
+            image += change.objective_and_gradient(W)[1]
+        return found
+
+    def gradient_derivative(self, W, Z):
+        """As `Problem.gradient_derivative`, the change of the degrees included."""
+        at = self._at(W)
+        change = self._plain(self._gamma_derivative(W, at, Z))
+        along = self._plain(at.gamma).gradient_derivative(W, Z)
+        return along + change.objective_and_gradient(W)[1]
+
+    def operator(self, W, cache_bytes=2**28):
+        """Phi(W) of the effective Gamma as a LinearOperator."""
+        return self._plain(self._at(W).gamma).operator(W, cache_bytes)
+
     def _plain(self, gamma):
         return Problem(self.X, gamma, self.kernel, self.n_jobs, self.tile, self.count)
+
+
+@dataclass(frozen=True)
+class _At:
+    objective: float
+    gamma: Gamma
+    affinity: LinearOperator
+    degrees: np.ndarray
+    F: np.ndarray
+    KF: np.ndarray
+    r: np.ndarray
+
+
+def _both_ways(A, B, s):
+    """A diag(s) B' + B diag(s) A' for A, B of shape (n, m), as a difference of squares."""
+    size = np.linalg.norm(A)
+    balance = np.sqrt(np.linalg.norm(B) / size) if size else 1.0
+    A, B = A * balance, B / balance
+    s = np.broadcast_to(np.asarray(s, float), A.shape[1:])
+    return Gamma(np.hstack([A + B, A - B]), np.r_[s, -s] / 2)
 
 
 def _row_sums(affinity, kernel):
@@ -125,7 +188,7 @@ def _row_sums(affinity, kernel):
 # ---------------------------------------------------------------- U given W
 
 
-def spectral_embedding(problem, W, k, *, normalize=False):
+def spectral_embedding(problem, W, k, *, normalize=False, away=None):
     """The k leading eigenvectors U (n, k) of the affinity at W, and their eigenvalues, falling.
 
     Parameters
@@ -135,18 +198,25 @@ def spectral_embedding(problem, W, k, *, normalize=False):
     W : array of shape (d, q)
     k : int
         1 <= k <= n.
-    normalize : bool
+    normalize : {False, True, "centred"}
         False: HKH, whose trace with UU' is HSIC (up to its factor). True: ``D^(-1/2) K
-        D^(-1/2)``, not centred, as in spectral clustering.
+        D^(-1/2)``, not centred, as in spectral clustering. "centred": ``H D^(-1/2) K D^(-1/2)
+        H``, the HSIC of the normalised kernel (eq-3.3).
+    away : array of shape (n, m), optional
+        Directions that U must be orthogonal to, e.g. the labels of a known clustering.
     """
+    check_normalize(normalize)
     affinity, n = problem.gram_operator(W), problem.n
     if not 1 <= k <= n:
         raise ValueError(f"k must be between 1 and the number of samples: k = {k}, n = {n}")
-    if normalize:
-        root = np.sqrt(_row_sums(affinity, problem.kernel))[:, None]
-        product = lambda V: (affinity @ (V.reshape(n, -1) / root)) / root
-    else:
-        product = lambda V: centre(affinity @ centre(V.reshape(n, -1)))
+    root = np.sqrt(_row_sums(affinity, problem.kernel))[:, None] if normalize else 1.0
+    known = np.zeros((n, 0)) if away is None else _range(away)
+    rest = (lambda V: V) if normalize is True else centre
+
+    def product(V):
+        V = rest(outside(V.reshape(n, -1), known))
+        return outside(rest((affinity @ (V / root)) / root), known)
+
     if n <= max(DENSE_SAMPLES, 3 * k):
         A = product(np.eye(n, dtype=problem.X.dtype))
         values, U = eigh((A + A.T) / 2, subset_by_index=(n - k, n - 1))
@@ -155,6 +225,18 @@ def spectral_embedding(problem, W, k, *, normalize=False):
         start = np.random.default_rng(0).standard_normal(n).astype(problem.X.dtype)
         values, U = eigsh(operator, k, which="LA", v0=start, tol=1e-6)
     return U[:, ::-1], values[::-1]
+
+
+def check_normalize(normalize):
+    """A ValueError unless `normalize` is one of the three affinities."""
+    if normalize not in (False, True, "centred"):
+        raise ValueError(f"normalize must be False, True or 'centred', got {normalize!r}")
+
+
+def _range(F):
+    """An orthonormal basis of the columns of F (n, m)."""
+    U, s, _ = np.linalg.svd(F, full_matrices=False)
+    return U[:, s > 1e-10 * s.max(initial=0)]
 
 
 # ---------------------------------------------------------------- in turns
@@ -200,13 +282,15 @@ def alternate(
     guide=None,
     normalize=False,
     solver=None,
+    freeze=False,
+    start=None,
     init="taylor",
     tol=1e-6,
     max_iter=50,
     n_jobs=None,
     random_state=None,
 ):
-    """Maximise over U and W in turns, from the embedding of X itself (W = I).
+    """Maximise over U and W in turns.
 
     Parameters
     ----------
@@ -216,11 +300,17 @@ def alternate(
         Columns of U and of W.
     guide : Gamma, optional
         Added to the part of U: labels to agree with (s > 0) or to differ from (s < 0).
-    normalize : bool
-        Which affinity: HKH, or ``D^(-1/2) K D^(-1/2)``.
+    normalize : {False, True, "centred"}
+        Which affinity, see `spectral_embedding`. With "centred" the degrees divide the guide
+        too, which gives the objective of KDAC (eq-3.2a).
     solver : callable, optional
-        For W, with the signature of `ism`: ``solver(X, gamma, kernel, q, init=...)``. It gets
-        D frozen at the last W, as published. None: `ismlit.ism.solve` with D as it is.
+        For W, with the signature of `ism`; called as ``solver(problem, None, None, q, init=...)``.
+        None: `ismlit.ism.ism`.
+    freeze : bool
+        Hold D at the last W while W moves, as published. The objective may then fall.
+    start : array of shape (n, k), optional
+        The first U. By default the embedding of X itself (W = I); with a guide to differ from,
+        that part of it which is orthogonal to the guide.
     init : str or array
         Of the first W; later turns start from the last W.
     tol : float
@@ -235,41 +325,52 @@ def alternate(
     Notes
     -----
     Each half-turn maximises the same function, so with the default solver the objective never
-    falls. Claims: alternation-monotone, semi-degrees.
+    falls. Claims: alternation-monotone, semi-degrees, alg-1.
     """
 
     def problem_of(U):
-        if normalize:
-            gamma = Gamma(U, np.ones(k))
-            return NormalizedProblem(X, gamma, kernel, n_jobs, count=count, fixed=guide)
-        gamma = unsupervised(U)
-        gamma = gamma if guide is None else gamma + guide
-        return Problem(X, gamma, kernel, n_jobs, count=count)
+        if not normalize:
+            gamma = unsupervised(U) if guide is None else unsupervised(U) + guide
+            return Problem(X, gamma, kernel, n_jobs, count=count)
+        if normalize == "centred":
+            gamma, fixed = (unsupervised(U) if guide is None else unsupervised(U) + guide), None
+        else:
+            gamma, fixed = Gamma(U, np.ones(k)), guide
+        return NormalizedProblem(X, gamma, kernel, n_jobs, count=count, fixed=fixed)
 
     if not (k >= 1 and max_iter >= 1):
         raise ValueError(f"k and max_iter must be at least 1, got {k!r} and {max_iter!r}")
     X, count = np.asarray(X), Count()
     problem = problem_of(np.ones((len(X), k)))
     W, objectives, gain = np.eye(problem.d, dtype=problem.X.dtype), [], np.inf
-    passes, tests, best = 0, 0, None
+    avoid = guide.F[:, guide.s < 0] if guide is not None else None
+    tests, best, result = 0, None, None
     for turn in range(1, max_iter + 1):
-        U, _ = spectral_embedding(problem, W, k, normalize=normalize)
+        if turn == 1 and start is not None:
+            U = start
+        else:
+            away = avoid if turn == 1 else None
+            U, _ = spectral_embedding(problem, W, k, normalize=normalize, away=away)
         problem = problem_of(U)
         if turn > 1:
             objectives.append(problem.objective(W))
-        if solver is None:
-            # a saddle is left in the first turn; later ones start near a maximum
-            options = dict(init=init, tol=tol, escape=turn == 1, random_state=random_state)
-            with warnings.catch_warnings():  # a W step cut short still climbs; turns go on
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                result = solve(problem, q, **options)
-        else:
-            gamma = problem.frozen_gamma(W) if normalize else problem.gamma
-            result = solver(X, gamma, kernel, q, init=init)
-            passes += result.n_phi
+        frozen = freeze and normalize
+        task = (
+            Problem(X, problem.frozen_gamma(W), kernel, n_jobs, count=count) if frozen else problem
+        )
+        with warnings.catch_warnings():  # a W step cut short still climbs; turns go on
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            if solver is None:
+                # a saddle is left in the first turn; later ones start near a maximum
+                options = dict(tol=tol, escape=turn == 1, random_state=random_state)
+                found = ism(task, None, None, q, init=init, **options)
+            else:
+                found = solver(task, None, None, q, init=init)
+        if turn > 1 and not frozen and found.objective < objectives[-1]:  # as DG can: W stays
+            found = replace(result, objective=objectives[-1], problem=task)
+        result = found
         tests += result.n_phi_test
         W = init = result.W
-        frozen = normalize and solver is not None  # then J of the solver is not the objective
         objectives.append(problem.objective(W) if frozen else result.objective)
         if best is None or objectives[-1] >= best[2]:
             best = W, U, objectives[-1], result
@@ -289,5 +390,4 @@ def alternate(
         )
     W, U, objective, result = best
     history = {"objective": np.array(objectives)}
-    n_phi = count.passes + passes
-    return Alternation(W, U, objective, done, turn, n_phi, tests, history, result)
+    return Alternation(W, U, objective, done, turn, count.passes, tests, history, result)
