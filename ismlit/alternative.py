@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from numbers import Real
 
@@ -136,11 +137,22 @@ class KDAC(_ClusteringIKDR):
         X = validate_data(self, X, dtype=(np.float64, np.float32), ensure_min_samples=2)
         guide = None if y is None else _to_differ_from(y, len(X), self.weight)
         normalize = "centred" if self.normalize else False
-        found = self._fit(X, guide, normalize=normalize, solver=SOLVERS[self.solver])
+        found = self._fit(X, guide=guide, normalize=normalize, solver=SOLVERS[self.solver])
         problem = replace(found.result.problem, gamma=unsupervised(found.U))
         self.quality_ = problem.objective(found.W)
         self.novelty_ = np.nan if y is None else novelty(self.labels_, y)
         return self
+
+    def _components(self, d):
+        """q for d features: less than all of them, since all would leave nothing to choose."""
+        q = min(self.n_clusters, max(d - 1, 1)) if self.n_components is None else self.n_components
+        if q == d > 1:
+            warnings.warn(
+                f"n_components = n_features = {d}: W keeps every direction, so the known "
+                "clustering cannot be avoided; ask for fewer components",
+                stacklevel=3,
+            )
+        return q
 
 
 def novelty(labels, y):

@@ -205,12 +205,16 @@ class _ClusteringIKDR(ClusterMixin, _IKDR):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _fit(self, X, guide, *, normalize=None, solver=None):
+    def _components(self, d):
+        """q for d features."""
+        return min(self.n_clusters, d) if self.n_components is None else self.n_components
+
+    def _fit(self, X, *, guide=None, fixed=None, normalize=None, solver=None):
         n, d = X.shape
         k = self.n_clusters
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}: ask for fewer clusters")
-        q = min(k, d) if self.n_components is None else self.n_components
+        q = self._components(d)
         centred = self._centred(X, q)
         found = alternate(
             centred,
@@ -218,6 +222,7 @@ class _ClusteringIKDR(ClusterMixin, _IKDR):
             k,
             q,
             guide=guide,
+            fixed=fixed,
             normalize=self.normalize if normalize is None else normalize,
             solver=solver,
             init=self.init,
@@ -294,7 +299,7 @@ class UnsupervisedIKDR(_ClusteringIKDR):
         """Learn ``W_`` and ``labels_`` from X (n_samples, n_features); y is ignored."""
         self._validate_params()
         X = validate_data(self, X, dtype=(np.float64, np.float32), ensure_min_samples=2)
-        self._fit(X, None)
+        self._fit(X)
         return self
 
 
@@ -367,10 +372,10 @@ class SemiSupervisedIKDR(_ClusteringIKDR):
         dtypes = (np.float64, np.float32)
         if y is None:
             X = validate_data(self, X, dtype=dtypes, ensure_min_samples=2)
-            self._fit(X, None)
+            self._fit(X)
             return self
         X, y = validate_data(
             self, X, y, dtype=dtypes, ensure_min_samples=2, multi_output=np.asarray(y).ndim > 1
         )
-        self._fit(X, guidance(y, self.weight))
+        self._fit(X, fixed=guidance(y, self.weight))
         return self

@@ -252,8 +252,7 @@ class Alternation:
         Of both, the degrees of W included.
     converged : bool
         Whether the last turn changed the objective by less than tol; `result` tells how
-        stationary W is. With a `solver` that freezes the degrees the objective may fall; then
-        the best turn is what is returned.
+        stationary W is.
     n_iter, n_phi, n_phi_test : int
         Turns taken; passes over the pairs; how many of them tested second-order conditions.
     history : dict
@@ -280,6 +279,7 @@ def alternate(
     q,
     *,
     guide=None,
+    fixed=None,
     normalize=False,
     solver=None,
     freeze=False,
@@ -299,15 +299,18 @@ def alternate(
     k, q : int
         Columns of U and of W.
     guide : Gamma, optional
-        Added to the part of U: labels to agree with (s > 0) or to differ from (s < 0).
+        Added to the part of U, and divided by the degrees as that is: labels to differ from
+        (s < 0), as in KDAC (eq-3.2a).
+    fixed : Gamma, optional
+        Added without degrees, as the labels of semi-supervised clustering are.
     normalize : {False, True, "centred"}
-        Which affinity, see `spectral_embedding`. With "centred" the degrees divide the guide
-        too, which gives the objective of KDAC (eq-3.2a).
+        Which affinity, see `spectral_embedding`.
     solver : callable, optional
         For W, with the signature of `ism`; called as ``solver(problem, None, None, q, init=...)``.
         None: `ismlit.ism.ism`.
     freeze : bool
-        Hold D at the last W while W moves, as published. The objective may then fall.
+        As published: D is held at the last W while W moves, the objective may fall, turns go
+        on until it settles or `max_iter`, and the last turn is what is returned.
     start : array of shape (n, k), optional
         The first U. By default the embedding of X itself (W = I); with a guide to differ from,
         that part of it which is orthogonal to the guide.
@@ -329,14 +332,12 @@ def alternate(
     """
 
     def problem_of(U):
-        if not normalize:
-            gamma = unsupervised(U) if guide is None else unsupervised(U) + guide
-            return Problem(X, gamma, kernel, n_jobs, count=count)
-        if normalize == "centred":
-            gamma, fixed = (unsupervised(U) if guide is None else unsupervised(U) + guide), None
-        else:
-            gamma, fixed = Gamma(U, np.ones(k)), guide
-        return NormalizedProblem(X, gamma, kernel, n_jobs, count=count, fixed=fixed)
+        gamma = Gamma(U, np.ones(k)) if normalize is True else unsupervised(U)
+        gamma = gamma if guide is None else gamma + guide
+        if normalize:
+            return NormalizedProblem(X, gamma, kernel, n_jobs, count=count, fixed=fixed)
+        gamma = gamma if fixed is None else gamma + fixed
+        return Problem(X, gamma, kernel, n_jobs, count=count)
 
     if not (k >= 1 and max_iter >= 1):
         raise ValueError(f"k and max_iter must be at least 1, got {k!r} and {max_iter!r}")
@@ -344,7 +345,7 @@ def alternate(
     problem = problem_of(np.ones((len(X), k)))
     W, objectives, gain = np.eye(problem.d, dtype=problem.X.dtype), [], np.inf
     avoid = guide.F[:, guide.s < 0] if guide is not None else None
-    tests, best, result = 0, None, None
+    tests, result = 0, None
     for turn in range(1, max_iter + 1):
         if turn == 1 and start is not None:
             U = start
@@ -372,11 +373,9 @@ def alternate(
         tests += result.n_phi_test
         W = init = result.W
         objectives.append(problem.objective(W) if frozen else result.objective)
-        if best is None or objectives[-1] >= best[2]:
-            best = W, U, objectives[-1], result
         if turn > 1:
             gain = (objectives[-1] - objectives[-3]) / abs(objectives[-1])
-        if gain <= tol:
+        if abs(gain) <= tol:
             break
     done = bool(abs(gain) <= tol)
     if not done:
@@ -384,10 +383,9 @@ def alternate(
         warnings.warn(
             f"the alternation did not converge in {turn} turns: in the last one the objective "
             f"{what} by a share of {abs(gain):.1e}. "
-            + ("The best turn is kept." if gain < 0 else "Raise max_iter or tol."),
+            + ("With freeze=False it never falls." if gain < 0 else "Raise max_iter or tol."),
             ConvergenceWarning,
             stacklevel=2,
         )
-    W, U, objective, result = best
     history = {"objective": np.array(objectives)}
-    return Alternation(W, U, objective, done, turn, count.passes, tests, history, result)
+    return Alternation(W, U, objectives[-1], done, turn, count.passes, tests, history, result)
