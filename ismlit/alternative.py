@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
-from numbers import Real
+from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
 
 import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ismlit import baselines
-from ismlit.gamma import guidance, unsupervised
+from ismlit.gamma import guidance, normalized_hsic, unsupervised
+from ismlit.kernels import Gaussian, gram, median_distance
+from ismlit.optimality import gaussian_bound
+from ismlit.phi import Problem
 from ismlit.reduction import _ClusteringIKDR
+from ismlit.spectral import NormalizedProblem
 
 SOLVERS = {
     "ism": None,
@@ -41,9 +49,12 @@ class KDAC(_ClusteringIKDR):
         the known clustering can hide. min(n_clusters, n_features - 1) when None.
     kernel : str or Kernel, default="gaussian"
         As for `SupervisedIKDR`; its row sums must be positive.
-    weight : float, default=1.0
+    weight : float, default=2.0
         How much the known clustering is avoided, at least 0. The papers' lambda is
         ``weight / ||HY||_2^2``, which is ``weight k / n`` for k balanced classes.
+    n_vectors : int, optional
+        Columns of U; n_clusters - 1 when None, since k groups differ in k - 1 centred columns
+        (the thesis takes n_clusters, which rewards one group more than is asked for).
     solver : {"ism", "dg", "sm", "gm"}, default="ism"
         For W. All climb the objective above, D included.
     normalize : bool, default=True
@@ -62,12 +73,13 @@ class KDAC(_ClusteringIKDR):
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        The alternative clustering, by k-means on the rows of U scaled to length 1.
-    embedding_ : array of shape (n_samples, n_clusters)
+        The alternative clustering, by k-means on the rows of U (scaled to length 1 if there
+        are several columns).
+    embedding_ : array of shape (n_samples, n_vectors)
         U.
     quality_ : float
-        Tr(U'QU), the thesis's CQ: at most n_clusters; near it also when the bandwidth is far
-        too small.
+        Tr(U'QU), the thesis's CQ: at most n_vectors, and near it also when the bandwidth is
+        far too small.
     novelty_ : float
         Normalised mutual information of ``labels_`` and the known labels (the largest, if there
         are several): 0 is entirely new. NaN without y.
@@ -84,17 +96,20 @@ class KDAC(_ClusteringIKDR):
     Examples
     --------
     >>> from sklearn.metrics import normalized_mutual_info_score
+    >>> from sklearn.preprocessing import scale
     >>> from ismlit.alternative import KDAC
     >>> from ismlit.datasets import make_four_gaussians
+    >>> from ismlit.kernels import Gaussian
     >>> X, known, other = make_four_gaussians(random_state=0)
-    >>> model = KDAC(2, n_components=1, random_state=0).fit(X, known)
-    >>> round(normalized_mutual_info_score(other, model.labels_), 2)
-    1.0
+    >>> model = KDAC(2, kernel=Gaussian(1.0), random_state=0).fit(scale(X), known)
+    >>> round(normalized_mutual_info_score(other, model.labels_), 2), round(model.novelty_, 2)
+    (1.0, 0.0)
     """
 
     _parameter_constraints = {
         **_ClusteringIKDR._parameter_constraints,
         "weight": [Interval(Real, 0, None, closed="left")],
+        "n_vectors": [None, Interval(Integral, 1, None, closed="left")],
         "solver": [StrOptions(set(SOLVERS))],
     }
 
@@ -104,7 +119,8 @@ class KDAC(_ClusteringIKDR):
         n_components=None,
         kernel="gaussian",
         *,
-        weight=1.0,
+        weight=2.0,
+        n_vectors=None,
         solver="ism",
         normalize=True,
         init="taylor",
@@ -125,6 +141,7 @@ class KDAC(_ClusteringIKDR):
             random_state=random_state,
         )
         self.weight = weight
+        self.n_vectors = n_vectors
         self.solver = solver
 
     def fit(self, X, y=None):
@@ -135,12 +152,17 @@ class KDAC(_ClusteringIKDR):
         """
         self._validate_params()
         X = validate_data(self, X, dtype=(np.float64, np.float32), ensure_min_samples=2)
-        guide = None if y is None else _to_differ_from(y, len(X), self.weight)
-        normalize = "centred" if self.normalize else False
-        found = self._fit(X, guide=guide, normalize=normalize, solver=SOLVERS[self.solver])
+        known = None if y is None else _clusterings(y, len(X))
+        found = self._fit(
+            X,
+            guide=None if y is None else _to_differ_from(known, self.weight),
+            columns=self.n_vectors or max(self.n_clusters - 1, 1),
+            normalize="centred" if self.normalize else False,
+            solver=SOLVERS[self.solver],
+        )
         problem = replace(found.result.problem, gamma=unsupervised(found.U))
         self.quality_ = problem.objective(found.W)
-        self.novelty_ = np.nan if y is None else novelty(self.labels_, y)
+        self.novelty_ = np.nan if y is None else novelty(self.labels_, known)
         return self
 
     def _components(self, d):
@@ -160,18 +182,161 @@ def novelty(labels, y):
 
     0 for a clustering that is entirely new. Claim: eq-2.15.
     """
-    return max(normalized_mutual_info_score(column, labels) for column in np.c_[y].T)
+    known = _clusterings(y, len(labels))
+    return max(normalized_mutual_info_score(column, labels) for column in known.T)
 
 
-def _to_differ_from(y, n, weight):
-    """The part of Gamma that penalises y (n,), or (n, m) with a known clustering a column."""
-    columns = np.c_[y].T
-    if columns.shape[1] != n:
-        raise ValueError(f"y must have one row per sample: {columns.shape[1]} for {n}")
-    total = None
-    for column in columns:
+def _clusterings(y, n):
+    """Known labels as numbers, one clustering a column (n, m); a ValueError for bad ones."""
+    y = check_array(y, ensure_2d=False, dtype=None)
+    columns = y.reshape(len(y), -1)
+    if len(columns) != n:
+        raise ValueError(f"y must have one row per sample: {len(columns)} rows for {n} samples")
+    for column in columns.T:
         check_classification_targets(column)
-        codes = np.unique(column, return_inverse=True)[1]
-        part = guidance(codes, -weight)
-        total = part if total is None else total + part
-    return total
+    return np.column_stack([np.unique(c, return_inverse=True)[1] for c in columns.T])
+
+
+def _to_differ_from(known, weight):
+    """The part of Gamma that penalises the clusterings `known` (n, m)."""
+    first, *others = (guidance(column, -weight) for column in known.T)
+    return sum(others, start=first)
+
+
+# ---------------------------------------------------------------- which sigma, weight, and q
+
+
+@dataclass(frozen=True)
+class Search:
+    """What `search` tried.
+
+    Attributes
+    ----------
+    rows : list of dict
+        One per pair: ``sigma``, ``weight``, ``quality``, ``novelty``, ``alignment``, ``bound``
+        (the left side of (3.10) over its right side: met from 1 on), ``q by gap`` (the q at
+        which the eigengap (3.11) of Phi is widest), ``labels``.
+    best : int
+        The row chosen.
+    model : KDAC
+        Fitted with it.
+    """
+
+    rows: list = field(repr=False)
+    best: int
+    model: KDAC
+
+    @property
+    def chosen(self):
+        """The row chosen, without its labels."""
+        return {key: v for key, v in self.rows[self.best].items() if key != "labels"}
+
+
+RULES = ("alignment", "thesis")
+
+
+def search(
+    X,
+    y,
+    n_clusters=2,
+    *,
+    n_components=None,
+    sigmas=None,
+    weights=(0.5, 2.0, 8.0),
+    rule="alignment",
+    n_jobs=None,
+    random_state=None,
+):
+    """Fit `KDAC` with a Gaussian kernel over a grid of bandwidths and weights, and choose.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    y : array of shape (n,) or (n, m)
+        What is known.
+    n_clusters, n_components, random_state
+        As for `KDAC`.
+    sigmas : sequence of float, optional
+        In units of X; by default the median distance times 2, 1, 1/2, ..., 1/32.
+    weights : sequence of float
+    rule : {"alignment", "thesis"}
+        "alignment": the largest normalised HSIC (eq-6.14) of the kernel with the labels found,
+        minus that with the known ones; it does not grow as sigma shrinks. "thesis": among the
+        pairs that satisfy (3.10) the highest quality; if there are none, the pair closest to
+        it, fitted again with the q of the widest eigengap (sec. 3.5).
+    n_jobs : int, optional
+        Fits run at once.
+
+    Returns
+    -------
+    Search
+
+    Raises
+    ------
+    ValueError
+        If no pair could be fitted, or the rule is unknown.
+
+    Notes
+    -----
+    Claims: txt-3.5-tuning, eq-3.10, eq-3.11. No rule that sees no labels is always right: look
+    at ``rows``, and at `ismlit.plots.plot_search`.
+    """
+    if rule not in RULES:
+        raise ValueError(f"rule must be one of {RULES}, got {rule!r}")
+    X = check_array(X, dtype=(np.float64, np.float32), ensure_min_samples=2)
+    known = _clusterings(y, len(X))
+    sigmas = median_distance(X) * 2.0 ** np.arange(1, -6, -1) if sigmas is None else sigmas
+    options = dict(n_components=n_components, random_state=random_state)
+    calls = (
+        delayed(_tried)(KDAC(n_clusters, kernel=Gaussian(s), weight=w, **options), X, known)
+        for s in sigmas
+        for w in weights
+    )
+    found = [pair for pair in Parallel(n_jobs, prefer="threads")(calls) if pair is not None]
+    if not found:
+        raise ValueError("no pair could be fitted: every bandwidth tried is far too small")
+    rows = [row for _, row in found]
+    best = max(range(len(rows)), key=lambda i: _preference(rows[i], rule))
+    model, row = found[best]
+    if rule == "thesis" and row["bound"] < 1 and row["q by gap"] != model.W_.shape[1]:
+        model = clone(model).set_params(n_components=row["q by gap"]).fit(X, known)
+    return Search(rows, best, model)
+
+
+def _preference(row, rule):
+    if rule == "alignment":
+        return (row["alignment"],)
+    met = row["bound"] >= 1
+    return met, row["quality"] if met else row["bound"]
+
+
+def _tried(model, X, known):
+    """The model fitted, and its row; None where the bandwidth is so small that K is constant."""
+    with warnings.catch_warnings():  # some corners of a grid need not converge
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            model.fit(X, known)
+        except ValueError as error:
+            if "Phi is exactly zero" not in str(error):
+                raise
+            return None
+    W, centred = model.W_, X - model.mean_
+    guide = unsupervised(model.embedding_) + _to_differ_from(known, model.weight)
+    problem = NormalizedProblem(centred, guide, model.kernel_)
+    frozen = Problem(centred, problem.frozen_gamma(W), model.kernel_)
+    eigenvalues = np.linalg.eigvalsh(frozen.phi(W))[::-1]
+    gaps, q = -np.diff(eigenvalues), W.shape[1]
+    bound = gaussian_bound(frozen, W, gaps[q - 1]) if q < len(eigenvalues) else None
+    root = np.sqrt(problem.degrees(W))
+    K = gram(model.kernel_, centred, W) / np.outer(root, root)
+    agreement = [normalized_hsic(K, column) for column in (model.labels_, *known.T)]
+    return model, {
+        "sigma": model.kernel_.sigma,
+        "weight": model.weight,
+        "quality": model.quality_,
+        "novelty": model.novelty_,
+        "alignment": agreement[0] - max(agreement[1:]),
+        "bound": np.inf if bound is None else bound.left / bound.right,
+        "q by gap": int(np.argmax(gaps)) + 1,
+        "labels": model.labels_,
+    }

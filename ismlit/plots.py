@@ -141,6 +141,43 @@ def plot_loadings(W, feature_names, ax=None):
     return ax
 
 
+def plot_search(search, keys=("quality", "novelty", "alignment", "bound")):
+    """The grid of a `Search`, one map for each of `keys`; a ring marks the pair chosen."""
+    rows, best = search.rows, search.rows[search.best]
+    sigmas, weights = (sorted({row[key] for row in rows}) for key in ("sigma", "weight"))
+    size = (2.1 * len(keys) + 0.6, 3.2)
+    _, axes = plt.subplots(1, len(keys), figsize=size, sharey=True, layout="constrained")
+    for ax, key in zip(np.atleast_1d(axes), keys):
+        grid = np.full((len(sigmas), len(weights)), np.nan)
+        for row in rows:
+            grid[sigmas.index(row["sigma"]), weights.index(row["weight"])] = row[key]
+        log = key == "bound"
+        grid = np.log10(grid) if log else grid
+        image = ax.imshow(grid, cmap="cividis", origin="lower", aspect="auto")
+        ax.figure.colorbar(image, ax=ax, location="top", label=f"log10 {key}" if log else key)
+        place = weights.index(best["weight"]), sigmas.index(best["sigma"])
+        ax.plot(*place, "o", markersize=12, markerfacecolor="none", color="#D55E00")
+        ax.set_xticks(range(len(weights)), [f"{w:g}" for w in weights], fontsize="small")
+        ax.set_yticks(range(len(sigmas)), [f"{s:.2g}" for s in sigmas], fontsize="small")
+        ax.set_xlabel("weight")
+    np.atleast_1d(axes)[0].set_ylabel("bandwidth sigma")
+    return axes
+
+
+def plot_views(X, labels, pairs, ax=None):
+    """X (n, d) through pairs of features, one panel for each pair, coloured by labels (n,)."""
+    if ax is None:
+        size = (3.1 * len(pairs), 3)
+        _, ax = plt.subplots(1, len(pairs), figsize=size, layout="constrained")
+    for panel, (a, b) in zip(np.atleast_1d(ax), pairs):
+        for k, label in enumerate(np.unique(labels)):
+            rows = np.asarray(labels) == label
+            style = dict(s=12, color=COLOURS[k % 7], marker=MARKERS[k % 7], alpha=0.7)
+            panel.scatter(X[rows, a], X[rows, b], **style)
+        panel.set(xlabel=f"feature {a + 1}", ylabel=f"feature {b + 1}")
+    return ax
+
+
 def plot_matrix(matrix, title=None, ax=None):
     """A signed matrix as an image on a scale symmetric about zero."""
     ax = _axis(ax, (3.4, 3))

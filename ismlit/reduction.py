@@ -209,32 +209,32 @@ class _ClusteringIKDR(ClusterMixin, _IKDR):
         """q for d features."""
         return min(self.n_clusters, d) if self.n_components is None else self.n_components
 
-    def _fit(self, X, *, guide=None, fixed=None, normalize=None, solver=None):
+    def _fit(self, X, *, guide=None, fixed=None, columns=None, **options):
         n, d = X.shape
         k = self.n_clusters
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}: ask for fewer clusters")
         q = self._components(d)
         centred = self._centred(X, q)
+        options = dict(normalize=self.normalize) | options
         found = alternate(
             centred,
             self.kernel_,
-            k,
+            k if columns is None else columns,
             q,
             guide=guide,
             fixed=fixed,
-            normalize=self.normalize if normalize is None else normalize,
-            solver=solver,
             init=self.init,
             tol=self.tol,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
+            **options,
         )
         self.certificate_ = certify(found.result)
         self.alternation_ = replace(found, result=replace(found.result, problem=None))
         self.W_, self.embedding_, self.n_iter_ = found.W, found.U, found.n_iter
-        rows = unit_rows(found.U)
+        rows = unit_rows(found.U) if found.U.shape[1] > 1 else found.U
         self.labels_ = KMeans(k, n_init=10, random_state=self.random_state).fit_predict(rows)
         return found
 

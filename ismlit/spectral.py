@@ -220,6 +220,8 @@ def spectral_embedding(problem, W, k, *, normalize=False, away=None):
     if n <= max(DENSE_SAMPLES, 3 * k):
         A = product(np.eye(n, dtype=problem.X.dtype))
         values, U = eigh((A + A.T) / 2, subset_by_index=(n - k, n - 1))
+        if len(values) < k:  # LAPACK gives up on a subset of eigenvalues that are all equal
+            values, U = (part[..., n - k :] for part in eigh((A + A.T) / 2))
     else:
         operator = LinearOperator((n, n), matvec=product, matmat=product, dtype=problem.X.dtype)
         start = np.random.default_rng(0).standard_normal(n).astype(problem.X.dtype)

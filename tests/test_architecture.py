@@ -52,7 +52,9 @@ def test_imports_point_one_way(module):
 
 def test_import_is_light():
     heavy = "['sympy', 'matplotlib', 'jax', 'pymanopt', 'pooch', 'yaml', 'torch']"
-    code = f"import sys, ismlit, ismlit.alternative; print([m for m in {heavy} if m in sys.modules])"
+    code = (
+        f"import sys, ismlit, ismlit.alternative; print([m for m in {heavy} if m in sys.modules])"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
 

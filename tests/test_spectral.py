@@ -84,23 +84,25 @@ def test_embedding_wants_a_possible_k(rng):
         spectral_embedding(problem, np.eye(2), 6)
 
 
-@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("normalize", [False, True, "centred"])
 @pytest.mark.parametrize("weight", [None, 2.0, -2.0])
-def test_alternation_never_falls_and_ends_where_it_says(normalize, weight):
+@pytest.mark.parametrize("place", ["guide", "fixed"])
+def test_alternation_never_falls_and_ends_where_it_says(normalize, weight, place):
     wine = datasets.load_wine()
     X, y = scale(wine.data), wine.target
-    guide = None if weight is None else guidance(y, weight)
+    extra = None if weight is None else guidance(y, weight)
     kernel = Gaussian(median_distance(X))
-    found = alternate(X, kernel, 3, 2, normalize=normalize, guide=guide)
+    options = {"max_iter": 300, place: extra}
+    found = alternate(X, kernel, 3, 2, normalize=normalize, **options)
     assert found.converged
     assert np.diff(found.history["objective"]).min() > -1e-9 * abs(found.objective)
     K = gram(kernel, X, found.W)
-    if normalize:
-        D = K.sum(axis=1)
-        value = np.trace(found.U.T @ (K / np.sqrt(np.outer(D, D))) @ found.U)
-    else:
-        value = np.sum(unsupervised(found.U).to_dense() * K)
-    value += 0 if guide is None else np.sum(guide.to_dense() * K)
+    D = K.sum(axis=1)
+    A = K / np.sqrt(np.outer(D, D)) if normalize else K
+    U = found.U if normalize is True else found.U - found.U.mean(axis=0)
+    value = np.trace(U.T @ A @ U)
+    if extra is not None:
+        value += np.sum(extra.to_dense() * (A if place == "guide" else K))
     assert found.objective == pytest.approx(value, rel=1e-9)
 
 
@@ -108,9 +110,39 @@ def test_frozen_degrees_lose_what_exact_ones_keep():
     X = scale(datasets.load_wine().data)
     kernel = Gaussian(median_distance(X))
     with pytest.warns(ConvergenceWarning, match="fell"):
-        frozen = alternate(X, kernel, 3, 3, normalize=True, solver=ism)
+        frozen = alternate(X, kernel, 3, 3, normalize=True, freeze=True)
     assert np.diff(frozen.history["objective"]).min() < -0.01
     assert frozen.objective < alternate(X, kernel, 3, 3, normalize=True).objective - 0.1
+
+
+def test_the_first_u_keeps_away_from_what_is_known(rng):
+    X = rng.standard_normal((40, 3))
+    known = guidance(np.arange(40) % 2, -1.0)
+    problem = Problem(X, known, Gaussian(1.0))
+    U, values = spectral_embedding(problem, np.eye(3), 2, normalize="centred", away=known.F)
+    K = gram(Gaussian(1.0), X)
+    D = K.sum(axis=1)
+    F = np.c_[np.ones(40), np.arange(40) % 2]
+    P = np.eye(40) - F @ np.linalg.pinv(F)
+    expected = np.linalg.eigvalsh(P @ (K / np.sqrt(np.outer(D, D))) @ P)[::-1][:2]
+    assert_allclose(values, expected, rtol=1e-10)
+    assert_allclose(F.T @ U, 0, atol=1e-10)
+
+
+def test_a_solver_that_falls_is_not_followed(rng):
+    """Its W is dropped; with a solver that always falls nothing moves after the first turn."""
+    X = scale(datasets.load_wine().data)
+
+    def random_w(problem, gamma, kernel, q, init):
+        return ism(problem, gamma, kernel, q, init="random", random_state=0, max_iter=0)
+
+    found = alternate(X, Gaussian(5.0), 3, 3, normalize=True, solver=random_w)
+    assert np.diff(found.history["objective"]).min() >= 0
+
+
+def test_normalize_is_one_of_three(rng):
+    with pytest.raises(ValueError, match="'centred'"):
+        alternate(rng.standard_normal((9, 2)), Gaussian(1.0), 2, 1, normalize="yes")
 
 
 def test_alternation_that_does_not_converge_says_so():
@@ -142,17 +174,29 @@ def test_passes_of_an_alternation_are_those_made(monkeypatch):
     assert first.n_phi == second.n_phi  # not cumulative
 
 
-def test_what_a_normalised_problem_cannot_do_is_refused(normalized, rng):
-    W = orthonormal(4, 2, rng)
-    for call in (
-        lambda: normalized.operator(W),
-        lambda: normalized.phi_derivative(W, W[None]),
-        lambda: normalized.gradient_derivative(W, W),
-    ):
-        with pytest.raises(NotImplementedError, match="NormalizedProblem"):
-            call()
-    with pytest.raises(ValueError, match="not derived"):
-        certify(solve(normalized, 1))
+def test_second_order_of_the_normalised_problem(normalized, rng):
+    """Against central differences of the gradient, whose error is about 1e-10 at h = 1e-5."""
+    W, Z, h = orthonormal(4, 2, rng), rng.standard_normal((4, 2)), 1e-5
+    at = lambda t: normalized.objective_and_gradient(W + t * Z)[1]
+    slope = (at(h) - at(-h)) / (2 * h)
+    assert_allclose(normalized.gradient_derivative(W, Z), slope, atol=1e-8 * np.abs(slope).max())
+    moved = (normalized.phi(W + h * Z) - normalized.phi(W - h * Z)) @ W / (2 * h)
+    found = normalized.phi_derivative(W, np.stack([Z, 2 * Z]))
+    assert_allclose(found, [moved, 2 * moved], atol=1e-8 * np.abs(moved).max())
+    image = normalized.operator(W) @ np.eye(4)
+    assert_allclose(image, normalized.phi(W), atol=1e-12 * np.abs(image).max())
+    frozen = Problem(normalized.X, normalized.frozen_gamma(W), normalized.kernel)
+    wrong = frozen.gradient_derivative(W, Z)
+    assert np.abs(wrong - slope).max() > 0.05 * np.abs(slope).max()
+
+
+def test_normalised_result_is_certified(normalized):
+    certificate = certify(solve(normalized, 2))
+    assert certificate.is_stationary and certificate.is_second_order
+    assert certificate.bound_310 is None  # of a Gamma that does not depend on W
+
+
+def test_bad_parts_are_refused(normalized):
     X, U = normalized.X, Gamma(np.ones((30, 1)), [1.0])
     with pytest.raises(ValueError, match="must be a Gamma"):
         NormalizedProblem(X, np.eye(30), Gaussian(1.0))
@@ -166,12 +210,3 @@ def test_taylor_start_of_the_normalised_problem_sees_the_labels(normalized):
     zero = np.zeros((4, 1))
     assert_allclose(normalized.phi_0(), normalized.objective_and_phi(zero)[1], atol=1e-12)
     assert np.abs(normalized.phi_0() - Problem.phi_0(normalized)).max() > 1e-3
-
-
-def test_a_fall_is_reported_and_the_best_turn_kept():
-    X = scale(datasets.load_wine().data)
-    kernel = Gaussian(median_distance(X))
-    with pytest.warns(ConvergenceWarning, match="fell"):
-        found = alternate(X, kernel, 3, 3, normalize=True, solver=ism)
-    assert not found.converged
-    assert found.objective == max(found.history["objective"][::2])

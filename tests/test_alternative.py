@@ -1,0 +1,189 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.preprocessing import scale
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ismlit import datasets
+from ismlit.alternative import KDAC, SOLVERS, novelty, search
+from ismlit.kernels import Gaussian, gram
+from tests.problems import orthonormal
+
+
+@parametrize_with_checks([KDAC(), KDAC(normalize=False, kernel="linear")])
+def test_scikit_learn_contract(estimator, check):
+    if "array_api" in str(check):
+        pytest.skip("the estimator works on numpy arrays only")
+    check(estimator)
+
+
+@pytest.fixture
+def views():
+    X, known, other = datasets.make_four_gaussians(120, 4, random_state=0)
+    return scale(X), known, other
+
+
+@pytest.mark.parametrize("solver", list(SOLVERS))
+def test_finds_the_other_view_with_every_solver(views, solver):
+    X, known, other = views
+    model = KDAC(2, kernel=Gaussian(1.0), solver=solver, random_state=0).fit(X, known)
+    assert normalized_mutual_info_score(other, model.labels_) > 0.9  # one of 120 may be wrong
+    assert model.novelty_ < 0.05
+    assert np.diff(model.alternation_.history["objective"]).min() > -1e-9
+    if solver in ("ism", "gm"):
+        assert model.certificate_.is_second_order
+
+
+def test_without_the_known_clustering_it_would_be_found_again():
+    """On unequal views the strong one is found first, and the weak one only as alternative."""
+    rng = np.random.default_rng(0)
+    a, b = np.arange(120) % 2, np.arange(120) // 2 % 2
+    X = np.c_[4 * a, 2.5 * b, np.zeros((120, 2))] + 0.5 * rng.standard_normal((120, 4))
+    options = dict(n_components=1, kernel=Gaussian(1.0), random_state=0)
+    first = KDAC(2, **options).fit(X)
+    second = KDAC(2, **options).fit(X, first.labels_)
+    assert novelty(first.labels_, a) > 0.95 and np.isnan(first.novelty_)
+    assert novelty(second.labels_, b) > 0.8 and second.novelty_ < 0.05
+
+
+def test_several_known_clusterings():
+    rng = np.random.default_rng(1)
+    bits = (np.arange(160)[:, None] >> np.arange(3)) & 1
+    X = np.c_[6 * bits, np.zeros(160)] + 0.5 * rng.standard_normal((160, 4))
+    model = KDAC(2, 1, Gaussian(1.0), random_state=0).fit(X, bits[:, :2])
+    assert normalized_mutual_info_score(bits[:, 2], model.labels_) > 0.9
+    assert model.novelty_ == novelty(model.labels_, bits[:, :2]) < 0.05
+
+
+def test_quality_and_objective_are_the_traces_they_say(views):
+    X, known, _ = views
+    model = KDAC(2, kernel=Gaussian(1.0), weight=0.7, random_state=0).fit(X, known)
+    K = gram(Gaussian(1.0), X, model.W_)
+    D = K.sum(axis=1)
+    H = np.eye(len(X)) - 1 / len(X)
+    Q = H @ (K / np.sqrt(np.outer(D, D))) @ H
+    U, Y = model.embedding_, H @ np.eye(2)[known]
+    assert model.quality_ == pytest.approx(np.trace(U.T @ Q @ U), rel=1e-9)
+    penalty = np.trace(Y.T @ Q @ Y) / np.linalg.norm(Y, 2) ** 2
+    assert model.alternation_.objective == pytest.approx(model.quality_ - 0.7 * penalty, rel=1e-9)
+
+
+def test_names_of_clusters_do_not_matter(views):
+    X, known, _ = views
+    options = dict(kernel=Gaussian(1.0), random_state=0)
+    by_number = KDAC(2, **options).fit(X, known)
+    by_name = KDAC(2, **options).fit(X, np.array(["b", "a"])[known])
+    moved = KDAC(2, **options).fit(X, known * 7 - 1)
+    assert_allclose(by_name.W_, by_number.W_, atol=1e-10)
+    assert_allclose(moved.W_, by_number.W_, atol=1e-10)
+
+
+def test_a_turn_of_the_features_turns_w(views, rng):
+    X, known, _ = views
+    R = orthonormal(4, 4, rng)
+    options = dict(kernel=Gaussian(1.0), random_state=0)
+    plain, turned = KDAC(2, **options).fit(X, known), KDAC(2, **options).fit(X @ R, known)
+    same = plain.W_ @ plain.W_.T, R @ turned.W_ @ turned.W_.T @ R.T
+    assert_allclose(*same, atol=1e-4)  # the solver's tolerance
+
+
+def test_all_directions_leave_nothing_to_choose(views):
+    X, known, _ = views
+    assert KDAC(5, random_state=0).fit(X, known).W_.shape == (4, 3)  # the default leaves one out
+    with pytest.warns(UserWarning, match="cannot be avoided"):
+        KDAC(2, n_components=4).fit(X, known)
+
+
+@pytest.mark.parametrize(
+    "y, words",
+    [
+        (np.zeros(120, int), "at least two classes"),
+        (np.arange(100) % 2, "one row per sample"),
+        (np.linspace(0, 1, 120), "Unknown label type"),
+        (np.r_[np.nan, np.arange(119) % 2], "NaN"),
+    ],
+)
+def test_bad_known_labels_are_refused(views, y, words):
+    with pytest.raises(ValueError, match=words):
+        KDAC().fit(views[0], y)
+
+
+def test_bad_input_is_refused(views):
+    X, known, _ = views
+    with pytest.raises(ValueError, match="NaN"):
+        KDAC().fit(np.where(X > 1, np.nan, X), known)
+    with pytest.raises(ValueError, match="n_clusters=200"):
+        KDAC(200).fit(X, known)
+    with pytest.raises(ValueError, match="n_components = 9"):
+        KDAC(2, 9).fit(X, known)
+    with pytest.raises(ValueError, match="weight"):
+        KDAC(weight=-1).fit(X, known)
+    with pytest.raises(ValueError, match="solver"):
+        KDAC(solver="adam").fit(X, known)
+    with pytest.raises(ValueError, match="positive row sums"):
+        KDAC(kernel="linear").fit(X, known)
+    with pytest.warns(ConvergenceWarning, match="still rose"):
+        KDAC(max_iter=1).fit(X, known)
+
+
+def test_input_is_neither_changed_nor_kept(views):
+    X, known, _ = views
+    copies = X.copy(), known.copy()
+    model = clone(KDAC(2, random_state=0)).fit(X, known)
+    assert np.array_equal(X, copies[0]) and np.array_equal(known, copies[1])
+    assert model.alternation_.result.problem is None
+
+
+# ---------------------------------------------------------------- search
+
+
+def test_search_follows_its_rule(views):
+    X, known, other = views
+    options = dict(sigmas=(0.1, 1.0, 4.0), weights=(1.0, 4.0), random_state=0)
+    found = search(X, known, 2, **options)
+    rows = found.rows
+    assert len(rows) == 6 and found.best == np.argmax([row["alignment"] for row in rows])
+    assert found.model.kernel_.sigma == found.chosen["sigma"]
+    assert normalized_mutual_info_score(other, found.model.labels_) > 0.9
+    thesis = search(X, known, 2, rule="thesis", **options)
+    bounds = np.array([row["bound"] for row in thesis.rows])
+    assert (bounds < 1).all() and thesis.best == np.argmax(bounds)
+    assert thesis.model.W_.shape[1] == thesis.chosen["q by gap"]
+    with pytest.raises(ValueError, match="rule must be"):
+        search(X, known, rule="best")
+    with pytest.raises(ValueError, match="far too small"):
+        search(X, known, sigmas=[1e-9])
+
+
+def test_the_bound_is_that_of_the_frozen_problem(views):
+    """(3.10) by two loops over the pairs."""
+    X, known, _ = views
+    X, known = X[:30], known[:30]
+    row = search(X, known, 2, n_components=1, sigmas=[1.0], weights=[2.0], random_state=0)
+    W, model = row.model.W_, row.model
+    K = gram(Gaussian(1.0), X, W)
+    D = K.sum(axis=1)
+    H = np.eye(30) - 1 / 30
+    Y = H @ np.eye(2)[known]
+    U = model.embedding_
+    inner = U @ U.T - 2.0 * Y @ Y.T / np.linalg.norm(Y, 2) ** 2
+    gamma = H @ inner @ H / np.sqrt(np.outer(D, D))
+    phi, right = np.zeros((4, 4)), 0.0
+    for i in range(30):
+        for j in range(30):
+            A = np.outer(X[i] - X[j], X[i] - X[j])
+            phi += gamma[i, j] * K[i, j] * A  # of (3.8), sigma = 1
+            right += abs(gamma[i, j]) * K[i, j] * np.trace(A.T @ A)
+    values = np.linalg.eigvalsh(phi)
+    left = values[1] - values[0]
+    assert row.chosen["bound"] == pytest.approx(left / right, rel=1e-6)
+
+
+def test_agreement_by_alignment_does_not_grow_as_sigma_shrinks(views):
+    X, known, _ = views
+    found = search(X, known, 2, sigmas=(0.02, 1.0), weights=(2.0,), random_state=0)
+    tiny, fit = found.rows[0], found.rows[1]
+    assert tiny["quality"] > fit["quality"] and tiny["alignment"] < fit["alignment"]
