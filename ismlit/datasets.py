@@ -356,3 +356,23 @@ def make_four_gaussians(n=200, d=4, *, random_state=None):
     centres = 10.0 * np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])
     X = np.c_[centres[group] + rng.standard_normal((n, 2)), rng.uniform(-30, 30, (n, d - 2))]
     return X - X.mean(axis=0), (group < 2).astype(int), ((group + 1) % 4 < 2).astype(int)
+
+
+def make_two_views(n=400, noise_features=0, *, random_state=None):
+    """Two parabolas in features 0 and 1, two Gaussians in 2 and 3, then uniform noise.
+
+    The recipe of the thesis's Moon and MoonN. Returns X (n, 4 + noise_features), the side of the
+    Gaussians and the parabola, both (n,): they are independent of each other. n is a multiple
+    of 4.
+    """
+    if n % 4:
+        raise ValueError(f"n must be a multiple of 4, so that the groups are equal, got {n!r}")
+    rng = check_random_state(random_state)
+    half, parabola, side = n // 2, np.arange(n) // (n // 2), (np.arange(n) + n // 4) // (n // 2) % 2
+    x = np.tile(np.linspace(0, 4, half // 2), 2)
+    left = np.c_[x - 2, (x - 2) ** 2]
+    right = np.c_[x, 8 - 1.4 * (x - 2) ** 2]
+    curves = np.vstack([left, right]) + 0.1 * rng.standard_normal((n, 2))
+    groups = (10 * side - 5)[:, None] + rng.standard_normal((n, 2))
+    noise = rng.uniform(-10, 10, (n, noise_features))
+    return np.hstack([curves, groups, noise]), side, parabola

@@ -205,6 +205,10 @@ class _ClusteringIKDR(ClusterMixin, _IKDR):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def fit_predict(self, X, y=None):
+        """``fit(X, y).labels_``; scikit-learn's own would drop y."""
+        return self.fit(X, y).labels_
+
     def _components(self, d):
         """q for d features."""
         return min(self.n_clusters, d) if self.n_components is None else self.n_components

@@ -71,6 +71,12 @@ def test_quality_and_objective_are_the_traces_they_say(views):
     assert model.alternation_.objective == pytest.approx(model.quality_ - 0.7 * penalty, rel=1e-9)
 
 
+def test_fit_predict_heeds_what_is_known(views):
+    X, known, _ = views
+    model = KDAC(2, kernel=Gaussian(1.0), random_state=0)
+    assert novelty(model.fit_predict(X, known), known) == model.novelty_ < 0.05
+
+
 def test_names_of_clusters_do_not_matter(views):
     X, known, _ = views
     options = dict(kernel=Gaussian(1.0), random_state=0)

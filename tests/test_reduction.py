@@ -140,6 +140,14 @@ def test_no_labels_are_no_guidance(wine):
     assert_allclose(alone.W_, unguided.W_)
 
 
+def test_fit_predict_does_not_drop_the_labels(wine):
+    X, y = wine
+    model = SemiSupervisedIKDR(3, weight=100.0, random_state=0)
+    labels, by_fit = model.fit_predict(X, y), model.fit(X, y).labels_
+    assert np.array_equal(labels, by_fit)
+    assert not np.array_equal(labels, model.fit(X).labels_)
+
+
 def test_scores_guide_as_their_labels_do(wine):
     X, y = wine
     by_label = SemiSupervisedIKDR(3, random_state=0).fit(X, y)
