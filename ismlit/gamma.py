@@ -37,6 +37,11 @@ class Gamma:
         """Number of samples."""
         return len(self.F)
 
+    @property
+    def size(self):
+        """A bound of the spectral norm."""
+        return float(np.sum(np.abs(self.s) * np.sum(self.F**2, axis=0)))
+
     def tile(self, rows, columns):
         """The block ``Gamma[rows, columns]`` for two slices."""
         return (self.F[rows] * self.s) @ self.F[columns].T
@@ -80,6 +85,7 @@ class DenseGamma:
         object.__setattr__(self, "array", (array + array.T) / 2)
 
     n = property(lambda self: len(self.array))
+    size = property(lambda self: float(np.linalg.norm(self.array)))
 
     def tile(self, rows, columns):
         """The block ``Gamma[rows, columns]`` for two slices."""

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from ismlit.gamma import supervised
+from ismlit.ism import ism
 from ismlit.kernels import Gaussian, Kernel, Polynomial, gram
 from ismlit.phi import Problem
 from tests.problems import FAMILY, brute_force, orthonormal, random_problem
@@ -236,3 +237,15 @@ def test_each_direction_counts_as_a_pass(rng):
     problem = random_problem("gaussian", rng)
     problem.phi_derivative(orthonormal(4, 2, rng), rng.standard_normal((5, 4, 2)))
     assert problem.count.passes == 5
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_phi_0_that_cancels_is_exactly_zero(dtype, rng):
+    """Two classes of one mean: what would be left is rounding, and a start must not follow it."""
+    X = rng.standard_normal((40, 4)) + 3
+    points = np.vstack([X, 6 - X, 2 * X - 3, 9 - 2 * X]).astype(dtype)  # mirrored about (3, ...)
+    problem = Problem(points, supervised(np.arange(160) < 80), Gaussian(1.0))
+    assert not problem.phi_0().any()
+    assert Problem(points, supervised(np.arange(160) < 70), Gaussian(1.0)).phi_0().any()
+    with pytest.warns(UserWarning, match="starting from PCA"):
+        ism(points, problem.gamma, problem.kernel, 2, tol=1e-3)
