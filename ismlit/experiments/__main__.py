@@ -7,10 +7,20 @@ import argparse
 
 from tqdm import tqdm
 
-from ismlit.experiments import SEED, peers, scaling, store, table_3_1, table_5_4, table_5_5
+from ismlit.experiments import (
+    SEED,
+    alternatives,
+    peers,
+    scaling,
+    store,
+    table_3_1,
+    table_5_4,
+    table_5_5,
+)
 
 TABLES = {
     "table-3.1": table_3_1,
+    "alternatives": alternatives,
     "table-5.4": table_5_4,
     "table-5.5": table_5_5,
     "scaling": scaling,
