@@ -69,7 +69,7 @@ def ledger():
     import yaml
 
     claims = {}
-    for path in sorted(folder().glob("*.yml")):
+    for path in sorted(folder().glob("*.yml"), key=lambda path: [*TITLES].index(path.stem)):
         for row in yaml.safe_load(path.read_text(encoding="utf-8")):
             row["uses"] = tuple(row.get("uses", ()))
             claim = Claim(chapter=path.stem, **row)
@@ -226,6 +226,7 @@ def cells(book=None):
 TITLES = {
     "2": "Chapter 2: background",
     "3": "Chapter 3: alternative clustering",
+    "A": "Appendix A: the proofs of chapter 3",
     "5": "Chapter 5: interpretable kernel dimension reduction",
     "C": "Appendix C: the proofs of chapter 5",
     "papers": "What the papers add",

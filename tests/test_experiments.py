@@ -8,7 +8,17 @@ import pytest
 from ismlit import datasets
 from ismlit.claims import folder
 from ismlit.experiments import __main__ as command
-from ismlit.experiments import peers, printed, results, scaling, store, table_5_4, table_5_5
+from ismlit.experiments import (
+    alternatives,
+    peers,
+    printed,
+    results,
+    scaling,
+    store,
+    table_3_1,
+    table_5_4,
+    table_5_5,
+)
 
 STORED = {name: results(name) for name in command.TABLES}
 
@@ -74,6 +84,59 @@ def test_table_5_5_is_recomputed():
         row = stored("table-5.5", set="Wine", kernel=kernel, paradigm="supervised")
         found = table_5_5.supervised_row("Wine", kernel)
         assert found["objective"] == pytest.approx(row["objective"], rel=1e-6)
+
+
+SMALL = [r for r in STORED["table-3.1"] if r["set"] in ("SG", "LG", "MoonN") and r["init"] == "SI"]
+
+
+def test_a_slice_of_table_3_1_is_recomputed():
+    """Turns stop at 1e-4 of the objective; labels may differ in a sample or two."""
+    needs("small-gaussian")
+    needs("large-gaussian")
+    needs("moon-noise")
+    rng = np.random.default_rng(__import__("datetime").date.today().toordinal())
+    for i in rng.choice(len(SMALL), 4, replace=False):
+        row = SMALL[i]
+        found = table_3_1.one(row["set"], row["method"], "SI", row["reading"])
+        for key in ("NMI", "novelty", "CQ"):
+            assert found[key] == pytest.approx(row[key][0], abs=0.03), row
+        assert found["objective"] == pytest.approx(row["objective"][0], rel=1e-3), row
+
+
+def test_table_3_1_has_all_its_rows():
+    for row in printed("table-3.1"):
+        restarts = 10 if row["init"] == "RI" else 1
+        assert len(stored("table-3.1", **{k: row[k] for k in ("set", "method", "init")})["CQ"]) == (
+            restarts
+        )
+    assert len(printed("table-3.1")) == 42
+
+
+def test_a_printed_row_is_compared_cell_by_cell():
+    row = dict(set="SG", method="ISM", init="SI", cost="-1.2", NMI="1", CQ="2", novelty="0")
+    row |= {f"{key} sd": "" for key in ("cost", "NMI", "CQ", "novelty")}
+    numbers = {"NMI": [0.96], "novelty": [0.0], "CQ": [2.0], "penalty": [20.0]}
+    numbers |= {"CQ, centred": [1.0], "penalty, centred": [0.0]}
+    good = dict(set="SG", method="ISM", init="SI", reading="centred") | numbers
+    assert table_3_1.compare(row, [good])["centred"] == dict(
+        NMI=True, CQ=True, novelty=True, cost=True
+    )
+    bad = good | {"NMI": [0.9], "CQ": [1.8], "penalty": [0.0]}
+    assert table_3_1.compare(row, [bad])["centred"] == dict(
+        NMI=False, CQ=False, novelty=True, cost=False
+    )
+    assert table_3_1.verdict(row, [bad, good | {"reading": "other"}])[:2] == (True, "other")
+    capped = bad | {"method": "ISM, 21 steps", "NMI": [1.0]}
+    assert table_3_1.compare(row, [capped])["centred, ISM, 21 steps"]["NMI"]
+    other = good | {"method": "SM"}
+    assert table_3_1.compare(row, [other]) == {}
+
+
+def test_alternatives_are_recomputed():
+    needs("small-gaussian")
+    for method, run in alternatives.METHODS.items():
+        row = stored("alternatives", set="SG", method=method)
+        assert alternatives.one("SG", run)["NMI"] == pytest.approx(row["NMI"], abs=0.03)
 
 
 def test_peers_are_recomputed():
@@ -144,4 +207,4 @@ def test_unknown_tables_are_refused(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["experiments", "table-9.9"])
     with pytest.raises(SystemExit):
         command.main()
-    assert "known are ['peers', 'scaling', 'table-5.4', 'table-5.5']" in capsys.readouterr().err
+    assert f"known are {sorted(command.TABLES)}" in capsys.readouterr().err

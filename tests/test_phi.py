@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from ismlit.gamma import supervised
 from ismlit.ism import ism
 from ismlit.kernels import Gaussian, Kernel, Polynomial, gram
-from ismlit.phi import Problem
+from ismlit.phi import Problem, as_problem
 from tests.problems import FAMILY, brute_force, orthonormal, random_problem
 
 KERNELS = pytest.mark.parametrize("name", FAMILY)
@@ -237,6 +237,26 @@ def test_each_direction_counts_as_a_pass(rng):
     problem = random_problem("gaussian", rng)
     problem.phi_derivative(orthonormal(4, 2, rng), rng.standard_normal((5, 4, 2)))
     assert problem.count.passes == 5
+
+
+@KERNELS
+def test_gram_derivative_is_that_of_the_gram_matrix(name, rng):
+    problem = random_problem(name, rng)
+    W, Z, V = (rng.standard_normal(shape) for shape in ((4, 2), (4, 2), (13, 3)))
+    h = 1e-5
+    at = lambda t: gram(problem.kernel, problem.X, W + t * Z) @ V
+    expected = (at(h) - at(-h)) / (2 * h)  # error of order h^2
+    scale = np.abs(expected).max()
+    assert_allclose(problem.gram_derivative(W, Z, V), expected, atol=1e-7 * scale)
+
+
+def test_a_problem_brings_its_own_parts(rng):
+    problem = random_problem("gaussian", rng)
+    assert as_problem(problem, None, None) is problem
+    with pytest.raises(ValueError, match="its own gamma and kernel"):
+        as_problem(problem, problem.gamma, None)
+    direct = ism(problem.X, problem.gamma, problem.kernel, 2)
+    assert_allclose(ism(problem, None, None, 2).W, direct.W, atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -50,6 +50,8 @@ def without_means(X, known, k, task):
     return KMeans(k, n_init=10, random_state=SEED).fit_predict(rest)
 
 
+SLOW = {("WebKb", "KDAC, search")}
+"""Left out: 21 fits to 1041 samples with 139 features take more than a quarter of an hour."""
 METHODS = {
     "KDAC": kdac,
     "KDAC, search": kdac_search,
@@ -100,5 +102,5 @@ def rows(only="", folds=10, jobs=1):
     """Row by row, those whose name (set/method) starts with `only`."""
     for name in NAMES:
         for label, method in (METHODS | simultaneous()).items():
-            if f"{name}/{label}".startswith(only):
+            if f"{name}/{label}".startswith(only) and (name, label) not in SLOW:
                 yield dict(set=name, method=label, **one(name, method))
