@@ -9,6 +9,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
+from matplotlib.ticker import MaxNLocator
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -154,7 +155,8 @@ def plot_search(search, keys=("quality", "novelty", "alignment", "bound")):
         log = key == "bound"
         grid = np.log10(grid) if log else grid
         image = ax.imshow(grid, cmap="cividis", origin="lower", aspect="auto")
-        ax.figure.colorbar(image, ax=ax, location="top", label=f"log10 {key}" if log else key)
+        bar = ax.figure.colorbar(image, ax=ax, location="top", ticks=MaxNLocator(2))
+        bar.set_label(f"log10 {key}" if log else key)
         place = weights.index(best["weight"]), sigmas.index(best["sigma"])
         ax.plot(*place, "o", markersize=12, markerfacecolor="none", color="#D55E00")
         ax.set_xticks(range(len(weights)), [f"{w:g}" for w in weights], fontsize="small")
