@@ -9,7 +9,6 @@ from numbers import Integral, Real
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -18,7 +17,8 @@ from sklearn.utils.validation import validate_data
 
 from ismlit import baselines
 from ismlit.gamma import guidance, normalized_hsic, unsupervised
-from ismlit.kernels import Gaussian, gram, median_distance
+from ismlit.grassmann import SecondOrder
+from ismlit.kernels import ConstantKernelError, Gaussian, gram, median_distance
 from ismlit.optimality import gaussian_bound
 from ismlit.phi import Problem
 from ismlit.reduction import _ClusteringIKDR
@@ -56,7 +56,7 @@ class KDAC(_ClusteringIKDR):
         Columns of U; n_clusters - 1 when None, since k groups differ in k - 1 centred columns
         (the thesis takes n_clusters, which rewards one group more than is asked for).
     solver : {"ism", "dg", "sm", "gm"}, default="ism"
-        For W. All climb the objective above, D included.
+        For W. All climb the objective above, D included; "dg" ends at no stationary point.
     normalize : bool, default=True
         Divide the kernel by the roots of its row sums, as in the thesis.
     init : {"taylor", "pca", "random", "several"}, default="taylor"
@@ -153,6 +153,12 @@ class KDAC(_ClusteringIKDR):
         self._validate_params()
         X = validate_data(self, X, dtype=(np.float64, np.float32), ensure_min_samples=2)
         known = None if y is None else _clusterings(y, len(X))
+        if known is not None and self.weight and self._components(X.shape[1]) == X.shape[1]:
+            warnings.warn(
+                f"n_components = n_features = {X.shape[1]}: W keeps every direction, so the known "
+                "clustering cannot be avoided; ask for fewer components",
+                stacklevel=2,
+            )
         found = self._fit(
             X,
             guide=None if y is None else _to_differ_from(known, self.weight),
@@ -167,20 +173,14 @@ class KDAC(_ClusteringIKDR):
 
     def _components(self, d):
         """q for d features: less than all of them, since all would leave nothing to choose."""
-        q = min(self.n_clusters, max(d - 1, 1)) if self.n_components is None else self.n_components
-        if q == d > 1:
-            warnings.warn(
-                f"n_components = n_features = {d}: W keeps every direction, so the known "
-                "clustering cannot be avoided; ask for fewer components",
-                stacklevel=3,
-            )
-        return q
+        return self.n_components or min(self.n_clusters, max(d - 1, 1))
 
 
 def novelty(labels, y):
     """The normalised mutual information of labels (n,) and the known y (n,) or (n, m): the largest.
 
-    0 for a clustering that is entirely new. Claim: eq-2.15.
+    0 for a clustering that is entirely new, and for one that puts all samples together. Claim:
+    eq-2.15.
     """
     known = _clusterings(y, len(labels))
     return max(normalized_mutual_info_score(column, labels) for column in known.T)
@@ -193,6 +193,12 @@ def _clusterings(y, n):
     if len(columns) != n:
         raise ValueError(f"y must have one row per sample: {len(columns)} rows for {n} samples")
     for column in columns.T:
+        kinds = {type(value) for value in column} if column.dtype == object else set()
+        if len(kinds) > 1 and kinds - {int, float, bool}:
+            raise ValueError(
+                "the labels of a clustering must be all numbers or all strings, got "
+                f"{sorted(kind.__name__ for kind in kinds)}"
+            )
         check_classification_targets(column)
     return np.column_stack([np.unique(c, return_inverse=True)[1] for c in columns.T])
 
@@ -206,7 +212,7 @@ def _to_differ_from(known, weight):
 # ---------------------------------------------------------------- which sigma, weight, and q
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Search:
     """What `search` tried.
 
@@ -214,8 +220,10 @@ class Search:
     ----------
     rows : list of dict
         One per pair: ``sigma``, ``weight``, ``quality``, ``novelty``, ``alignment``, ``bound``
-        (the left side of (3.10) over its right side: met from 1 on), ``q by gap`` (the q at
-        which the eigengap (3.11) of Phi is widest), ``labels``.
+        (the left side of (3.10) over its right side: met from 1 on; negative where W is not the
+        dominant eigenspace of Phi), ``q by gap`` (the q at which the eigengap (3.11) of Phi is
+        widest, among its positive eigenvalues: directions that do harm are not to be kept),
+        ``labels``.
     best : int
         The row chosen.
     model : KDAC
@@ -274,7 +282,7 @@ def search(
     Raises
     ------
     ValueError
-        If no pair could be fitted, or the rule is unknown.
+        If no pair could be fitted, or an argument makes no sense.
 
     Notes
     -----
@@ -283,18 +291,25 @@ def search(
     """
     if rule not in RULES:
         raise ValueError(f"rule must be one of {RULES}, got {rule!r}")
-    X = check_array(X, dtype=(np.float64, np.float32), ensure_min_samples=2)
+    if y is None or n_clusters < 2:
+        raise ValueError("search needs a known clustering y, and at least 2 clusters to look for")
+    X = check_array(X, dtype=(np.float64, np.float32), ensure_min_samples=2, ensure_min_features=2)
     known = _clusterings(y, len(X))
     sigmas = median_distance(X) * 2.0 ** np.arange(1, -6, -1) if sigmas is None else sigmas
+    sigmas, weights = np.atleast_1d(sigmas), np.atleast_1d(weights)
+    if not (sigmas.size and weights.size):
+        raise ValueError("sigmas and weights must hold at least one number each")
     options = dict(n_components=n_components, random_state=random_state)
     calls = (
-        delayed(_tried)(KDAC(n_clusters, kernel=Gaussian(s), weight=w, **options), X, known)
+        delayed(_tried)(KDAC(n_clusters, kernel=Gaussian(float(s)), weight=w, **options), X, known)
         for s in sigmas
         for w in weights
     )
-    found = [pair for pair in Parallel(n_jobs, prefer="threads")(calls) if pair is not None]
+    found = [pair for pair in Parallel(n_jobs)(calls) if pair is not None]
     if not found:
-        raise ValueError("no pair could be fitted: every bandwidth tried is far too small")
+        raise ValueError(
+            "no pair could be fitted: every bandwidth tried is far too small or far too large"
+        )
     rows = [row for _, row in found]
     best = max(range(len(rows)), key=lambda i: _preference(rows[i], rule))
     model, row = found[best]
@@ -311,32 +326,35 @@ def _preference(row, rule):
 
 
 def _tried(model, X, known):
-    """The model fitted, and its row; None where the bandwidth is so small that K is constant."""
+    """The model fitted, and its row; None where the kernel is constant on the data."""
     with warnings.catch_warnings():  # some corners of a grid need not converge
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore")
         try:
-            model.fit(X, known)
-        except ValueError as error:
-            if "Phi is exactly zero" not in str(error):
-                raise
+            return model, _row(model.fit(X, known), X, known)
+        except ConstantKernelError:
             return None
+
+
+def _row(model, X, known):
+    """What `Search` reports of a fitted model."""
     W, centred = model.W_, X - model.mean_
     guide = unsupervised(model.embedding_) + _to_differ_from(known, model.weight)
     problem = NormalizedProblem(centred, guide, model.kernel_)
     frozen = Problem(centred, problem.frozen_gamma(W), model.kernel_)
-    eigenvalues = np.linalg.eigvalsh(frozen.phi(W))[::-1]
-    gaps, q = -np.diff(eigenvalues), W.shape[1]
-    bound = gaussian_bound(frozen, W, gaps[q - 1]) if q < len(eigenvalues) else None
+    phi = frozen.phi(W)
+    eigenvalues = np.linalg.eigvalsh(phi)[::-1]
+    useful = max(int((eigenvalues > 0).sum()), 1)
+    bound = gaussian_bound(frozen, W, SecondOrder(frozen, W, phi).eigengap)
     root = np.sqrt(problem.degrees(W))
     K = gram(model.kernel_, centred, W) / np.outer(root, root)
     agreement = [normalized_hsic(K, column) for column in (model.labels_, *known.T)]
-    return model, {
+    return {
         "sigma": model.kernel_.sigma,
-        "weight": model.weight,
-        "quality": model.quality_,
-        "novelty": model.novelty_,
-        "alignment": agreement[0] - max(agreement[1:]),
-        "bound": np.inf if bound is None else bound.left / bound.right,
-        "q by gap": int(np.argmax(gaps)) + 1,
+        "weight": float(model.weight),
+        "quality": float(model.quality_),
+        "novelty": float(model.novelty_),
+        "alignment": float(agreement[0] - max(agreement[1:])),
+        "bound": float(bound.left / bound.right),
+        "q by gap": int(np.argmax(-np.diff(eigenvalues)[:useful])) + 1,
         "labels": model.labels_,
     }

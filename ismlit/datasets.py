@@ -227,7 +227,7 @@ def load_flower():
 def load_small_gaussian():
     """SG: 40 x 2, four tight groups of ten at (+-2.5, +-2.5). Raw units.
 
-    existing: the side of feature 2; target: the side of feature 1.
+    existing: the side of column 1; target: the side of column 0.
     """
     X, group = _tables("small-gaussian")
     group = group.astype(int) - 1
@@ -235,7 +235,7 @@ def load_small_gaussian():
 
 
 def load_large_gaussian(n=200):
-    """LG: n x 4 (200 or 1000), four groups in the first three features, the fourth uniform noise.
+    """LG: n x 4 (200 or 1000), four groups in columns 0 to 2, column 3 uniform noise.
 
     existing and target as published; with n = 1000 `existing` pairs opposite groups, so that
     no direction shows it. Text: 1000 samples; Table 3.2 and the published runs: 200.
@@ -244,7 +244,7 @@ def load_large_gaussian(n=200):
 
 
 def load_moon():
-    """Moon: 400 x 4. existing: two Gaussians (features 2, 3); target: two parabolas (0, 1)."""
+    """Moon: 400 x 4. existing: two Gaussians (columns 2, 3); target: two parabolas (0, 1)."""
     return _two_views("moon", 400, (400,))
 
 
@@ -359,14 +359,14 @@ def make_four_gaussians(n=200, d=4, *, random_state=None):
 
 
 def make_two_views(n=400, noise_features=0, *, random_state=None):
-    """Two parabolas in features 0 and 1, two Gaussians in 2 and 3, then uniform noise.
+    """Two parabolas in columns 0 and 1, two Gaussians in 2 and 3, then uniform noise.
 
     The recipe of the thesis's Moon and MoonN. Returns X (n, 4 + noise_features), the side of the
     Gaussians and the parabola, both (n,): they are independent of each other. n is a multiple
     of 4.
     """
-    if n % 4:
-        raise ValueError(f"n must be a multiple of 4, so that the groups are equal, got {n!r}")
+    if n != int(n) or n % 4 or n < 4:
+        raise ValueError(f"n must be a positive multiple of 4 (equal groups), got {n!r}")
     rng = check_random_state(random_state)
     half, parabola, side = n // 2, np.arange(n) // (n // 2), (np.arange(n) + n // 4) // (n // 2) % 2
     x = np.tile(np.linspace(0, 4, half // 2), 2)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import nnls
 from sklearn.utils import check_array, column_or_1d
 
-from ismlit.kernels import gram
+from ismlit.kernels import ConstantKernelError, gram
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +286,9 @@ def normalized_hsic(K, L):
     K, L = _gram_of(K), _gram_of(L)
     for matrix in (K, L):  # centring a constant matrix leaves rounding, not zero
         if np.linalg.norm(_double_centre(matrix)) <= 1e-12 * np.linalg.norm(matrix):
-            raise ValueError("normalised HSIC is undefined: one of the Gram matrices is constant")
+            raise ConstantKernelError(
+                "normalised HSIC is undefined: one of the Gram matrices is constant"
+            )
     return hsic(K, L) / np.sqrt(hsic(K, K) * hsic(L, L))
 
 

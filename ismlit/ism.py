@@ -27,6 +27,7 @@ from ismlit.grassmann import (
     half_gradient,
     projector_distance,
 )
+from ismlit.kernels import ConstantKernelError
 from ismlit.phi import Problem, as_problem
 
 METHODS = ("safeguarded", "published")
@@ -255,7 +256,7 @@ def check_options(problem, q, tol, max_iter):
 def check_signal(phi):
     """Refuse a start from which nothing can be learnt."""
     if not np.any(phi):
-        raise ValueError(
+        raise ConstantKernelError(
             "Phi is exactly zero at the start: either Gamma = 0, or the kernel is constant on "
             "this data (a bandwidth far below the distances underflows; try median_distance)"
         )
@@ -301,14 +302,17 @@ def _two_steps(problem, W):
     return best
 
 
-def check_orthonormal(W, d, dtype):
+def check_orthonormal(W, d, dtype, name="W"):
     """A fresh orthonormal basis of the span of W (d, q), which must be nearly orthonormal."""
     W = np.array(W, dtype)
     if W.ndim != 2 or W.shape[0] != d:
-        raise ValueError(f"W must have shape ({d}, q), got {W.shape}")
+        columns = "q" if name == "W" else "k"
+        raise ValueError(f"{name} must have shape ({d}, {columns}), got {W.shape}")
     error = np.abs(W.T @ W - np.eye(W.shape[1])).max()
     if not error < 1e-4:
-        raise ValueError(f"W must have orthonormal columns; W'W - I has an entry of {error:.2g}")
+        raise ValueError(
+            f"{name} must have orthonormal columns; {name}'{name} - I has an entry of {error:.2g}"
+        )
     return np.linalg.qr(W)[0]
 
 

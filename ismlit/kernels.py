@@ -18,6 +18,10 @@ from sklearn.utils import check_array, check_random_state
 PAIRS = ("inner", "difference")
 
 
+class ConstantKernelError(ValueError):
+    """The kernel does not vary on the data, so that nothing can be learnt from it."""
+
+
 class Kernel:
     """A kernel ``k(x, y) = f(beta)``; the base of the family and the way to define your own.
 

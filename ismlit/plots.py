@@ -98,7 +98,7 @@ def plot_bars(groups, names, ylabel, ax=None):
         place = np.arange(len(names)) + (k - (len(groups) - 1) / 2) * width
         hatch = ("", "///", "...", "xxx")[k // 7 + k % 2]
         ax.bar(place, values, width, color=COLOURS[k % 7], hatch=hatch, label=label)
-    low = min(min(values) for values in groups.values())
+    low = min(np.nanmin(values) for values in groups.values())
     ax.set_ylim(bottom=max(0, low - 10))
     ax.set_xticks(range(len(names)), names)
     ax.set_ylabel(ylabel)
@@ -147,14 +147,16 @@ def plot_search(search, keys=("quality", "novelty", "alignment", "bound")):
     rows, best = search.rows, search.rows[search.best]
     sigmas, weights = (sorted({row[key] for row in rows}) for key in ("sigma", "weight"))
     size = (2.1 * len(keys) + 0.6, 3.2)
-    _, axes = plt.subplots(1, len(keys), figsize=size, sharey=True, layout="constrained")
-    for ax, key in zip(np.atleast_1d(axes), keys):
+    style = dict(figsize=size, sharey=True, squeeze=False, layout="constrained")
+    axes = plt.subplots(1, len(keys), **style)[1][0]
+    for ax, key in zip(axes, keys):
         grid = np.full((len(sigmas), len(weights)), np.nan)
         for row in rows:
             grid[sigmas.index(row["sigma"]), weights.index(row["weight"])] = row[key]
         log = key == "bound"
-        grid = np.log10(grid) if log else grid
-        image = ax.imshow(grid, cmap="cividis", origin="lower", aspect="auto")
+        grid = np.log10(np.where(grid > 0, grid, np.nan)) if log else grid
+        span = dict(vmin=0, vmax=1) if key == "novelty" else {}
+        image = ax.imshow(grid, cmap="cividis", origin="lower", aspect="auto", **span)
         bar = ax.figure.colorbar(image, ax=ax, location="top", ticks=MaxNLocator(2))
         bar.set_label(f"log10 {key}" if log else key)
         place = weights.index(best["weight"]), sigmas.index(best["sigma"])
@@ -162,7 +164,7 @@ def plot_search(search, keys=("quality", "novelty", "alignment", "bound")):
         ax.set_xticks(range(len(weights)), [f"{w:g}" for w in weights], fontsize="small")
         ax.set_yticks(range(len(sigmas)), [f"{s:.2g}" for s in sigmas], fontsize="small")
         ax.set_xlabel("weight")
-    np.atleast_1d(axes)[0].set_ylabel("bandwidth sigma")
+    axes[0].set_ylabel("bandwidth sigma")
     return axes
 
 
@@ -171,6 +173,7 @@ def plot_views(X, labels, pairs, ax=None):
     if ax is None:
         size = (3.1 * len(pairs), 3)
         _, ax = plt.subplots(1, len(pairs), figsize=size, layout="constrained")
+    X = np.asarray(X)
     for panel, (a, b) in zip(np.atleast_1d(ax), pairs):
         for k, label in enumerate(np.unique(labels)):
             rows = np.asarray(labels) == label

@@ -15,10 +15,12 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
 
 from ismlit.gamma import Gamma, centre, unsupervised
 from ismlit.grassmann import outside
-from ismlit.ism import ism
+from ismlit.ism import check_orthonormal, ism
+from ismlit.kernels import ConstantKernelError
 from ismlit.phi import Count, Problem
 
 DENSE_SAMPLES = 1500  # up to here the affinity is formed and decomposed directly
@@ -50,11 +52,14 @@ class NormalizedProblem(Problem):
 
     def __post_init__(self):
         super().__post_init__()
-        for name, gamma in (("gamma", self.gamma), ("fixed", self.fixed)):
-            if not (isinstance(gamma, Gamma) or (gamma is None and name == "fixed")):
-                raise ValueError(f"{name} must be a Gamma(F, s), got {type(gamma).__name__}")
-            if gamma is not None and gamma.n != self.n:
-                raise ValueError(f"{name} is for {gamma.n} samples but X has {self.n}")
+        check_gamma("gamma", self.gamma, self.n)
+        if self.fixed is not None:
+            check_gamma("fixed", self.fixed, self.n)
+
+    def __getstate__(self):  # what is kept at the last W has the size of K
+        return {key: value for key, value in self.__dict__.items() if key != "_memory"} | {
+            "_memory": {}
+        }
 
     def degrees(self, W):
         """D = K_XW 1 of shape (n,).
@@ -81,7 +86,8 @@ class NormalizedProblem(Problem):
 
     def _at(self, W):
         """Everything at W that the gradient and the second order share; the last is kept."""
-        key = np.ascontiguousarray(W).tobytes()
+        W = np.ascontiguousarray(W)
+        key = W.shape, W.dtype.str, W.tobytes()
         if key not in self._memory:
             self._memory.clear()
             self._memory[key] = self._computed(W)
@@ -174,6 +180,14 @@ def _both_ways(A, B, s):
     return Gamma(np.hstack([A + B, A - B]), np.r_[s, -s] / 2)
 
 
+def check_gamma(name, gamma, n):
+    """A ValueError unless `gamma` is low-rank and for n samples."""
+    if not isinstance(gamma, Gamma):
+        raise ValueError(f"{name} must be a Gamma(F, s), got {type(gamma).__name__}")
+    if gamma.n != n:
+        raise ValueError(f"{name} is for {gamma.n} samples but X has {n}")
+
+
 def _row_sums(affinity, kernel):
     """K 1 of shape (n,) from K as an operator; a ValueError unless all are positive."""
     sums = np.asarray(affinity @ np.ones(affinity.shape[0], affinity.dtype)).ravel()
@@ -203,14 +217,27 @@ def spectral_embedding(problem, W, k, *, normalize=False, away=None):
         D^(-1/2)``, not centred, as in spectral clustering. "centred": ``H D^(-1/2) K D^(-1/2)
         H``, the HSIC of the normalised kernel (eq-3.3).
     away : array of shape (n, m), optional
-        Directions that U must be orthogonal to, e.g. the labels of a known clustering.
+        Directions that U must be orthogonal to, e.g. centred indicators of a known clustering.
+
+    Raises
+    ------
+    ConstantKernelError
+        If the affinity, centred, is zero up to rounding: a bandwidth far above the distances.
+    ValueError
+        For a k that leaves no room: at most n less the rank of `away`, and less one if centred.
     """
-    check_normalize(normalize)
-    affinity, n = problem.gram_operator(W), problem.n
+    normalize = as_affinity(normalize)
+    affinity, n, dtype = problem.gram_operator(W), problem.n, problem.X.dtype
     if not 1 <= k <= n:
         raise ValueError(f"k must be between 1 and the number of samples: k = {k}, n = {n}")
+    known = np.zeros((n, 0), dtype) if away is None else _range(check_array(away, dtype=dtype))
+    room = n - known.shape[1] - (normalize is not True)
+    if away is not None and k > room:
+        raise ValueError(
+            f"U has room for {room} columns orthogonal to what is known, not for {k}: give fewer "
+            "known clusters, or more samples"
+        )
     root = np.sqrt(_row_sums(affinity, problem.kernel))[:, None] if normalize else 1.0
-    known = np.zeros((n, 0)) if away is None else _range(away)
     rest = (lambda V: V) if normalize is True else centre
 
     def product(V):
@@ -226,13 +253,23 @@ def spectral_embedding(problem, W, k, *, normalize=False, away=None):
         operator = LinearOperator((n, n), matvec=product, matmat=product, dtype=problem.X.dtype)
         start = np.random.default_rng(0).standard_normal(n).astype(problem.X.dtype)
         values, U = eigsh(operator, k, which="LA", v0=start, tol=1e-6)
+    if normalize is not True:
+        level = 1.0 if normalize else np.abs(affinity @ np.ones(n, dtype)).mean()
+        if values[-1] <= 100 * np.finfo(dtype).eps * level:
+            raise ConstantKernelError(
+                f"{problem.kernel!r} is constant on this data, or leaves nothing beside what is "
+                "known: use a bandwidth near the distances (median_distance)"
+            )
     return U[:, ::-1], values[::-1]
 
 
-def check_normalize(normalize):
-    """A ValueError unless `normalize` is one of the three affinities."""
-    if normalize not in (False, True, "centred"):
-        raise ValueError(f"normalize must be False, True or 'centred', got {normalize!r}")
+def as_affinity(normalize):
+    """False, True or "centred"; a ValueError for anything else."""
+    if isinstance(normalize, bool | np.bool_):
+        return bool(normalize)
+    if isinstance(normalize, str) and normalize == "centred":
+        return normalize
+    raise ValueError(f"normalize must be False, True or 'centred', got {normalize!r}")
 
 
 def _range(F):
@@ -253,8 +290,8 @@ class Alternation:
     objective : float
         Of both, the degrees of W included.
     converged : bool
-        Whether the last turn changed the objective by less than tol; `result` tells how
-        stationary W is.
+        Whether the last turn changed the objective by less than tol and its W step converged;
+        `result` tells how stationary W is.
     n_iter, n_phi, n_phi_test : int
         Turns taken; passes over the pairs; how many of them tested second-order conditions.
     history : dict
@@ -313,7 +350,7 @@ def alternate(
     freeze : bool
         As published: D is held at the last W while W moves, the objective may fall, turns go
         on until it settles or `max_iter`, and the last turn is what is returned.
-    start : array of shape (n, k), optional
+    start : orthonormal array of shape (n, k), optional
         The first U. By default the embedding of X itself (W = I); with a guide to differ from,
         that part of it which is orthogonal to the guide.
     init : str or array
@@ -343,10 +380,17 @@ def alternate(
 
     if not (k >= 1 and max_iter >= 1):
         raise ValueError(f"k and max_iter must be at least 1, got {k!r} and {max_iter!r}")
-    X, count = np.asarray(X), Count()
+    X, count, normalize = np.asarray(X), Count(), as_affinity(normalize)
+    for name, gamma in (("guide", guide), ("fixed", fixed)):
+        if gamma is not None:
+            check_gamma(name, gamma, len(X))
     problem = problem_of(np.ones((len(X), k)))
     W, objectives, gain = np.eye(problem.d, dtype=problem.X.dtype), [], np.inf
-    avoid = guide.F[:, guide.s < 0] if guide is not None else None
+    if start is not None:
+        start = check_orthonormal(start, problem.n, problem.X.dtype, "start")
+        if start.shape[1] != k:
+            raise ValueError(f"start must have k = {k} columns, got {start.shape[1]}")
+    avoid = guide.F[:, guide.s < 0] if guide is not None and (guide.s < 0).any() else None
     tests, result = 0, None
     for turn in range(1, max_iter + 1):
         if turn == 1 and start is not None:
@@ -370,24 +414,37 @@ def alternate(
             else:
                 found = solver(task, None, None, q, init=init)
         if turn > 1 and not frozen and found.objective < objectives[-1]:  # as DG can: W stays
-            found = replace(result, objective=objectives[-1], problem=task)
+            tests += found.n_phi_test
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                here = ism(task, None, None, q, init=W, max_iter=0, escape=False)
+            message = "the solver's W lies lower than the last one, which is kept"
+            found = replace(here, converged=found.converged, message=message)
         result = found
         tests += result.n_phi_test
         W = init = result.W
         objectives.append(problem.objective(W) if frozen else result.objective)
         if turn > 1:
-            gain = (objectives[-1] - objectives[-3]) / abs(objectives[-1])
+            scale = np.abs(objectives).max() or 1.0
+            gain = (objectives[-1] - objectives[-3]) / scale
         if abs(gain) <= tol:
             break
-    done = bool(abs(gain) <= tol)
-    if not done:
+    settled = bool(abs(gain) <= tol)
+    if not (settled and result.converged):
         what = "fell" if gain < 0 else "still rose"
+        what = f"in the last one the objective {what} by a share of {abs(gain):.1e}"
+        if max_iter == 1:
+            what = "a single one cannot show it"
+        elif settled:
+            what = f"the last W has a residual of {result.residual:.1e} ({result.message})"
+        hint = "With freeze=False it never falls." if frozen else "Raise max_iter or tol."
         warnings.warn(
-            f"the alternation did not converge in {turn} turns: in the last one the objective "
-            f"{what} by a share of {abs(gain):.1e}. "
-            + ("With freeze=False it never falls." if gain < 0 else "Raise max_iter or tol."),
+            f"the alternation did not converge in {turn} turns: {what}. {hint}",
             ConvergenceWarning,
             stacklevel=2,
         )
+    if isinstance(problem, NormalizedProblem):
+        problem._memory.clear()
+    done = settled and bool(result.converged)
     history = {"objective": np.array(objectives)}
     return Alternation(W, U, objectives[-1], done, turn, count.passes, tests, history, result)

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -8,11 +10,14 @@ from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets
-from ismlit.alternative import KDAC, SOLVERS, novelty, search
-from ismlit.kernels import Gaussian, gram
+from ismlit.alternative import KDAC, SOLVERS, _preference, novelty, search
+from ismlit.gamma import normalized_hsic
+from ismlit.ism import ism
+from ismlit.kernels import Gaussian, gram, median_distance
 from tests.problems import orthonormal
 
 
+@pytest.mark.filterwarnings("ignore:n_components = n_features")  # checks with one feature
 @parametrize_with_checks([KDAC(), KDAC(normalize=False, kernel="linear")])
 def test_scikit_learn_contract(estimator, check):
     if "array_api" in str(check):
@@ -77,6 +82,36 @@ def test_fit_predict_heeds_what_is_known(views):
     assert novelty(model.fit_predict(X, known), known) == model.novelty_ < 0.05
 
 
+def test_novelty_is_the_largest_agreement():
+    labels, other = np.arange(8) % 2, np.arange(8) // 4
+    assert novelty(labels, np.c_[other, labels]) == pytest.approx(1.0)
+    assert novelty(labels, other) == pytest.approx(0.0)
+
+
+def test_columns_of_u_and_the_solver_are_those_asked_for(views, monkeypatch):
+    X, known, _ = views
+    options = dict(kernel=Gaussian(1.0), random_state=0)
+    assert KDAC(3, **options).fit(X, known).embedding_.shape == (120, 2)
+    assert KDAC(2, n_vectors=3, **options).fit(X, known).embedding_.shape == (120, 3)
+    used = []
+
+    def spy(problem, gamma, kernel, q, init):
+        used.append(1)
+        return ism(problem, gamma, kernel, q, init=init)
+
+    monkeypatch.setitem(SOLVERS, "sm", spy)
+    KDAC(2, solver="sm", **options).fit(X, known)
+    assert used
+
+
+def test_nothing_to_avoid_is_no_warning(views):
+    X, known, _ = views
+    KDAC(2, 4, kernel=Gaussian(1.0), random_state=0).fit(X)
+    KDAC(2, 4, kernel=Gaussian(1.0), weight=0, random_state=0).fit(X, known)
+    with pytest.warns(UserWarning, match="cannot be avoided"):
+        KDAC(2, kernel=Gaussian(1.0), random_state=0).fit(X[:, :1], known)
+
+
 def test_names_of_clusters_do_not_matter(views):
     X, known, _ = views
     options = dict(kernel=Gaussian(1.0), random_state=0)
@@ -110,6 +145,7 @@ def test_all_directions_leave_nothing_to_choose(views):
         (np.arange(100) % 2, "one row per sample"),
         (np.linspace(0, 1, 120), "Unknown label type"),
         (np.r_[np.nan, np.arange(119) % 2], "NaN"),
+        (np.array(["a", 1] * 60, dtype=object), "all numbers or all strings"),
     ],
 )
 def test_bad_known_labels_are_refused(views, y, words):
@@ -131,7 +167,7 @@ def test_bad_input_is_refused(views):
         KDAC(solver="adam").fit(X, known)
     with pytest.raises(ValueError, match="positive row sums"):
         KDAC(kernel="linear").fit(X, known)
-    with pytest.warns(ConvergenceWarning, match="still rose"):
+    with pytest.warns(ConvergenceWarning, match="a single one cannot show it"):
         KDAC(max_iter=1).fit(X, known)
 
 
@@ -164,11 +200,13 @@ def test_search_follows_its_rule(views):
         search(X, known, sigmas=[1e-9])
 
 
-def test_the_bound_is_that_of_the_frozen_problem(views):
-    """(3.10) by two loops over the pairs."""
+@pytest.mark.parametrize("q", [1, 2])
+def test_the_bound_is_that_of_the_frozen_problem(views, q):
+    """(3.10) by two loops over the pairs, its gap between W and what is off W."""
     X, known, _ = views
     X, known = X[:30], known[:30]
-    row = search(X, known, 2, n_components=1, sigmas=[1.0], weights=[2.0], random_state=0)
+    options = dict(n_components=q, sigmas=[1.0], weights=[2.0], random_state=0)
+    row = search(X, known, 2, **options)
     W, model = row.model.W_, row.model
     K = gram(Gaussian(1.0), X, W)
     D = K.sum(axis=1)
@@ -183,9 +221,70 @@ def test_the_bound_is_that_of_the_frozen_problem(views):
             A = np.outer(X[i] - X[j], X[i] - X[j])
             phi += gamma[i, j] * K[i, j] * A  # of (3.8), sigma = 1
             right += abs(gamma[i, j]) * K[i, j] * np.trace(A.T @ A)
-    values = np.linalg.eigvalsh(phi)
-    left = values[1] - values[0]
+    W_bar = np.linalg.svd(W)[0][:, q:]
+    left = np.linalg.eigvalsh(W_bar.T @ phi @ W_bar)[0] - np.linalg.eigvalsh(W.T @ phi @ W)[-1]
     assert row.chosen["bound"] == pytest.approx(left / right, rel=1e-6)
+    values = np.linalg.eigvalsh(phi)  # rising; the useful ones are negative in this sign
+    gaps = np.diff(values)[: max((values < 0).sum(), 1)]
+    assert row.chosen["q by gap"] == np.argmax(gaps) + 1
+    normalised = K / np.sqrt(np.outer(D, D))
+    agreement = [normalized_hsic(normalised, y) for y in (model.labels_, known)]
+    assert row.chosen["alignment"] == pytest.approx(agreement[0] - agreement[1], rel=1e-6)
+
+
+def test_preference_of_each_rule():
+    """Rows made by hand, so that every branch decides once."""
+    rows = [
+        dict(alignment=0.1, bound=0.2, quality=0.9),
+        dict(alignment=0.3, bound=0.5, quality=0.4),
+        dict(alignment=0.2, bound=1.5, quality=0.3),
+        dict(alignment=0.0, bound=1.1, quality=0.6),
+    ]
+    best = lambda rule, rows: max(range(len(rows)), key=lambda i: _preference(rows[i], rule))
+    assert best("alignment", rows) == 1
+    assert best("thesis", rows) == 3  # met, and of those the highest quality
+    assert best("thesis", rows[:2]) == 1  # not met: the closest
+
+
+def test_thesis_rule_keeps_q_where_the_bound_is_met():
+    rng = np.random.default_rng(0)
+    X = np.c_[6.0 * (np.arange(60) % 2), rng.standard_normal(60), rng.standard_normal(60)]
+    known = np.arange(60) // 2 % 2
+    found = search(X, known, 2, n_components=1, sigmas=[40.0], weights=[0.0], rule="thesis")
+    assert found.chosen["bound"] >= 1 and found.model.W_.shape == (3, 1)
+
+
+def test_search_in_parallel_is_the_same_and_leaves_warnings_alone(views):
+    X, known, _ = views
+    options = dict(sigmas=(1.0, 4.0), weights=(1.0,), random_state=0)
+    before = list(warnings.filters)
+    alone, both = (search(X, known, 2, n_jobs=jobs, **options) for jobs in (None, 2))
+    assert list(warnings.filters) == before
+    for a, b in zip(alone.rows, both.rows):
+        assert {k: v for k, v in a.items() if k != "labels"} == pytest.approx(
+            {k: v for k, v in b.items() if k != "labels"}
+        )
+
+
+def test_default_bandwidths_are_halves_of_the_median(views):
+    X, known, _ = views
+    found = search(X, known, 2, weights=[2.0], random_state=0)
+    sigmas = np.array([row["sigma"] for row in found.rows])
+    assert_allclose(sigmas / median_distance(X), 2.0 ** np.arange(1, -6, -1), rtol=1e-12)
+
+
+def test_search_skips_what_cannot_be_fitted_and_refuses_nonsense(views):
+    X, known, _ = views
+    found = search(X, known, 2, sigmas=[1e9, 1.0, 1e-9], weights=[2.0], random_state=0)
+    assert [row["sigma"] for row in found.rows] == [1.0]
+    for change, words in (
+        (dict(y=None), "needs a known clustering"),
+        (dict(n_clusters=1), "at least 2 clusters"),
+        (dict(sigmas=[]), "at least one number"),
+        (dict(X=X[:, :1]), "minimum of 2"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            search(**(dict(X=X, y=known, n_clusters=2) | change))
 
 
 def test_agreement_by_alignment_does_not_grow_as_sigma_shrinks(views):

@@ -94,8 +94,9 @@ def test_claims_named_in_docstrings_are_in_the_ledger(module):
 
 
 def test_the_library_is_small():
-    """Statements stay below 2000, however the formatter breaks lines.
+    """Statements stay below 2400, however the formatter breaks lines.
 
+    2000 for the solver and chapter 5, and room for the estimators of three more chapters.
     Docstrings do not count, nor what serves the book alone: its claims and its figures.
     """
     statements = [
@@ -106,7 +107,7 @@ def test_the_library_is_small():
         if isinstance(node, ast.stmt)
         and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
     ]
-    assert len(statements) < 2000
+    assert len(statements) < 2400
 
 
 def test_doctests():

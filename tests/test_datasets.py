@@ -132,3 +132,57 @@ def test_four_gaussians_have_two_independent_labellings():
     for labels, direction in ((first, [1, 1]), (second, [1, -1])):
         side = X[:, :2] @ direction > 0
         assert np.mean(side == labels) in (0.0, 1.0)  # ten deviations lie between the groups
+
+
+def correlation(column, labels):
+    """How well the sign of a centred column tells two labels apart, in [0, 1]."""
+    return abs(np.mean(np.sign(column - column.mean()) * (2 * labels - 1)))
+
+
+def test_two_views_show_in_their_own_columns():
+    X, side, parabola = datasets.make_two_views(200, 2, random_state=0)
+    assert X.shape == (200, 6) and np.bincount(side).tolist() == [100, 100]
+    assert correlation(X[:, 2], side) == correlation(X[:, 3], side) == 1
+    assert abs(np.mean((2 * side - 1) * (2 * parabola - 1))) == 0
+    curve = np.where(parabola == 0, X[:, 0] ** 2, 8 - 1.4 * (X[:, 0] - 2) ** 2)
+    assert np.abs(X[:, 1] - curve).max() < 2  # noise of 0.1 on both coordinates
+    wrong = np.where(parabola == 1, X[:, 0] ** 2, 8 - 1.4 * (X[:, 0] - 2) ** 2)
+    assert np.abs(X[:, 1] - wrong).max() > 5
+    for bad in (0, 6, 10.5):
+        with pytest.raises(ValueError, match="multiple of 4"):
+            datasets.make_two_views(bad)
+
+
+@pytest.mark.parametrize(
+    "name, load, shape, existing, target",
+    [
+        ("small-gaussian", datasets.load_small_gaussian, (40, 2), 1, 0),
+        ("large-gaussian", datasets.load_large_gaussian, (200, 4), 0, 2),
+        ("moon", datasets.load_moon, (400, 4), 2, None),
+        ("moon-noise", datasets.load_moon_noise, (200, 7), 3, None),
+    ],
+)
+def test_sets_with_two_clusterings(name, load, shape, existing, target):
+    if not datasets.is_available(name):
+        pytest.skip(f"data set {name!r} is not at hand (ISMLIT_DATA)")
+    bunch = load()
+    assert bunch.data.shape == shape
+    assert correlation(bunch.data[:, existing], bunch.existing) == 1
+    if target is not None:
+        assert correlation(bunch.data[:, target], bunch.target) == 1
+    assert abs(np.mean((2 * bunch.existing - 1) * (2 * bunch.target - 1))) < 1e-12
+
+
+def test_webkb_and_face_scores():
+    for name in ("webkb", "face-pca"):
+        if not datasets.is_available(name):
+            pytest.skip(f"data set {name!r} is not at hand (ISMLIT_DATA)")
+    webkb, face = datasets.load_webkb(), datasets.load_face_pca()
+    assert webkb.data.shape == (1041, 139) and webkb.counts.shape == (1041, len(webkb.words))
+    assert np.bincount(webkb.existing).tolist() == [226, 252, 255, 308]  # universities
+    assert np.bincount(webkb.target).tolist() == [244, 153, 86, 558]  # topics
+    assert face.data.shape == (624, 20)
+    assert len(set(face.existing)) == 20
+    assert np.bincount(face.target).tolist() == [157, 155, 156, 156]
+    with pytest.raises(ValueError, match="n must be one of"):
+        datasets.load_large_gaussian(500)

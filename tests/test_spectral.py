@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -7,7 +9,7 @@ from sklearn.preprocessing import scale
 from ismlit import datasets
 from ismlit.gamma import Gamma, guidance, unsupervised
 from ismlit.ism import ism, solve
-from ismlit.kernels import Gaussian, Polynomial, gram, median_distance
+from ismlit.kernels import ConstantKernelError, Gaussian, Polynomial, gram, median_distance
 from ismlit.optimality import certify
 from ismlit.phi import Problem
 from ismlit.spectral import NormalizedProblem, alternate, spectral_embedding
@@ -130,19 +132,90 @@ def test_the_first_u_keeps_away_from_what_is_known(rng):
 
 
 def test_a_solver_that_falls_is_not_followed(rng):
-    """Its W is dropped; with a solver that always falls nothing moves after the first turn."""
-    X = scale(datasets.load_wine().data)
+    """ISM first, a random W afterwards: it is dropped, and the result is that of the kept one."""
+    X, calls = scale(datasets.load_wine().data), []
 
     def random_w(problem, gamma, kernel, q, init):
+        calls.append(1)
+        if len(calls) == 1:
+            return ism(problem, gamma, kernel, q, init=init, escape=False)
         return ism(problem, gamma, kernel, q, init="random", random_state=0, max_iter=0)
 
-    found = alternate(X, Gaussian(5.0), 3, 3, normalize=True, solver=random_w)
-    assert np.diff(found.history["objective"]).min() >= 0
+    with pytest.warns(ConvergenceWarning, match="the last one, which is kept"):
+        found = alternate(X, Gaussian(5.0), 3, 3, normalize=True, solver=random_w)
+    assert np.diff(found.history["objective"]).min() > -1e-12
+    assert not found.converged and found.n_phi_test == 0
+    certificate = certify(found.result)  # of the W that is kept and of the last U
+    assert found.result.residual == pytest.approx(certificate.residual, rel=1e-6)
+    assert found.result.objective == pytest.approx(found.objective, rel=1e-10)
 
 
 def test_normalize_is_one_of_three(rng):
-    with pytest.raises(ValueError, match="'centred'"):
-        alternate(rng.standard_normal((9, 2)), Gaussian(1.0), 2, 1, normalize="yes")
+    X = rng.standard_normal((30, 3))
+    for bad in ("yes", 1, None):
+        with pytest.raises(ValueError, match="'centred'"):
+            alternate(X, Gaussian(1.0), 2, 1, normalize=bad)
+    plain, numpys = (alternate(X, Gaussian(1.0), 2, 1, normalize=v) for v in (True, np.True_))
+    assert plain.objective == numpys.objective
+
+
+def test_the_first_u_is_the_start_or_keeps_away(rng):
+    X, known = rng.standard_normal((30, 3)), guidance(np.arange(30) % 2, -1.0)
+    start = orthonormal(30, 2, rng)
+    once = dict(normalize="centred", max_iter=1, guide=known)
+    with pytest.warns(ConvergenceWarning, match="a single one"):
+        assert_allclose(alternate(X, Gaussian(1.0), 2, 1, start=start, **once).U, start)
+        away = alternate(X, Gaussian(1.0), 2, 1, **once).U
+    assert_allclose(known.F.T @ away, 0, atol=1e-10)
+    for bad, words in ((start[:, :1], "k = 2 columns"), (3 * start, "orthonormal columns")):
+        with pytest.raises(ValueError, match=words):
+            alternate(X, Gaussian(1.0), 2, 1, start=bad, **once)
+
+
+def test_later_turns_start_from_the_last_w():
+    X, starts, ends = scale(datasets.load_wine().data), [], []
+
+    def spy(problem, gamma, kernel, q, init):
+        starts.append(init)
+        result = ism(problem, gamma, kernel, q, init=init)
+        ends.append(result.W)
+        return result
+
+    alternate(X, Gaussian(5.0), 3, 2, solver=spy, tol=1e-3)
+    assert starts[0] == "taylor" and len(starts) > 2
+    assert all(a is b for a, b in zip(starts[1:], ends))
+
+
+def test_single_precision_and_pickles(rng):
+    X = scale(datasets.load_wine().data).astype(np.float32)
+    known = guidance(datasets.load_wine().target, -1.0)
+    found = alternate(X, Gaussian(5.0), 2, 2, normalize="centred", guide=known, tol=1e-3)
+    assert found.U.dtype == found.W.dtype == np.float32
+    assert pickle.loads(pickle.dumps(found)).objective == found.objective
+
+
+def test_a_bandwidth_far_too_large_is_refused(rng):
+    X = rng.standard_normal((30, 3))
+    for normalize in (False, "centred"):
+        with pytest.raises(ConstantKernelError, match="constant on this data"):
+            alternate(X, Gaussian(1e9), 2, 1, normalize=normalize)
+
+
+def test_parts_of_the_wrong_size_are_refused(rng):
+    X, small = rng.standard_normal((30, 3)), guidance(np.arange(20) % 2, -1.0)
+    for name in ("guide", "fixed"):
+        with pytest.raises(ValueError, match=f"{name} is for 20 samples"):
+            alternate(X, Gaussian(1.0), 2, 1, **{name: small})
+        with pytest.raises(ValueError, match=f"{name} must be a Gamma"):
+            alternate(X, Gaussian(1.0), 2, 1, **{name: np.eye(30)})
+    problem = Problem(X, Gamma(np.ones((30, 1)), [1.0]), Gaussian(1.0))
+    with pytest.raises(ValueError, match="room for 1 columns"):
+        away = np.eye(30)[:, :28]
+        spectral_embedding(problem, np.eye(3), 2, normalize="centred", away=away)
+    at_first = NormalizedProblem(X, Gamma(np.ones((30, 1)), [1.0]), Gaussian(1.0))
+    at_first.objective(np.eye(3)[:, :1])
+    with pytest.raises(ValueError, match="W must have shape"):
+        at_first.objective(np.eye(3)[:, 0])
 
 
 def test_alternation_that_does_not_converge_says_so():
