@@ -221,7 +221,7 @@ def spectral_embedding(problem, W, k, *, normalize=False, away=None):
 
     Raises
     ------
-    ConstantKernelError
+    ismlit.kernels.ConstantKernelError
         If the affinity, centred, is zero up to rounding: a bandwidth far above the distances.
     ValueError
         For a k that leaves no room: at most n less the rank of `away`, and less one if centred.
