@@ -405,19 +405,13 @@ def alternate(
         task = (
             Problem(X, problem.frozen_gamma(W), kernel, n_jobs, count=count) if frozen else problem
         )
-        with warnings.catch_warnings():  # a W step cut short still climbs; turns go on
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            if solver is None:
-                # a saddle is left in the first turn; later ones start near a maximum
-                options = dict(tol=tol, escape=turn == 1, random_state=random_state)
-                found = ism(task, None, None, q, init=init, **options)
-            else:
-                found = solver(task, None, None, q, init=init)
+        # a saddle is left in the first turn; later ones start near a maximum
+        options = dict(tol=tol, escape=turn == 1, random_state=random_state)
+        options = options if solver is None else {}
+        found = _quiet(solver or ism, task, None, None, q, init=init, **options)
         if turn > 1 and not frozen and found.objective < objectives[-1]:  # as DG can: W stays
             tests += found.n_phi_test
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                here = ism(task, None, None, q, init=W, max_iter=0, escape=False)
+            here = _quiet(ism, task, None, None, q, init=W, max_iter=0, escape=False)
             message = "the solver's W lies lower than the last one, which is kept"
             found = replace(here, converged=found.converged, message=message)
         result = found
@@ -431,20 +425,32 @@ def alternate(
             break
     settled = bool(abs(gain) <= tol)
     if not (settled and result.converged):
-        what = "fell" if gain < 0 else "still rose"
-        what = f"in the last one the objective {what} by a share of {abs(gain):.1e}"
-        if max_iter == 1:
-            what = "a single one cannot show it"
-        elif settled:
-            what = f"the last W has a residual of {result.residual:.1e} ({result.message})"
-        hint = "With freeze=False it never falls." if frozen else "Raise max_iter or tol."
-        warnings.warn(
-            f"the alternation did not converge in {turn} turns: {what}. {hint}",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+        _warn(turn, gain, settled, result, frozen)
     if isinstance(problem, NormalizedProblem):
         problem._memory.clear()
     done = settled and bool(result.converged)
     history = {"objective": np.array(objectives)}
     return Alternation(W, U, objectives[-1], done, turn, count.passes, tests, history, result)
+
+
+def _quiet(solve, *args, **kwargs):
+    """`solve` without its ConvergenceWarning: a W step cut short still climbs; turns go on."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return solve(*args, **kwargs)
+
+
+def _warn(turn, gain, settled, result, frozen):
+    """Say why the alternation is not taken for converged."""
+    what = "fell" if gain < 0 else "still rose"
+    what = f"in the last one the objective {what} by a share of {abs(gain):.1e}"
+    if turn == 1:
+        what = "a single one cannot show it"
+    elif settled:
+        what = f"the last W has a residual of {result.residual:.1e} ({result.message})"
+    hint = "With freeze=False it never falls." if frozen else "Raise max_iter or tol."
+    warnings.warn(
+        f"the alternation did not converge in {turn} turns: {what}. {hint}",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
