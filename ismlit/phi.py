@@ -178,16 +178,17 @@ class Problem:
 
         The tiles are kept if half of n^2 numbers fit in `cache_bytes`, else recomputed.
         """
-        ones = Gamma(np.ones((self.n, 1), self.X.dtype), np.ones(1))
-        plain = Problem(self.X, ones, self.kernel, self.n_jobs, self.tile, self.count)
-        return plain._operator(self.n, _gram_row, W, 2 * cache_bytes)
+        return self._without_gamma()._operator(self.n, _gram_row, W, 2 * cache_bytes)
 
     def gram_derivative(self, W, Z, V):
         """``(d/dt K_X(W + t Z)) V`` at t = 0 for V (n, m); Gamma plays no part. One pass."""
-        ones = Gamma(np.ones((self.n, 1), self.X.dtype), np.ones(1))
-        plain = Problem(self.X, ones, self.kernel, self.n_jobs, self.tile, self.count)
         Z, V = np.asarray(Z, self.X.dtype), np.asarray(V, self.X.dtype)
-        return sum(plain._sweep(_gram_slope_row, W, Z, V))
+        return sum(self._without_gamma()._sweep(_gram_slope_row, W, Z, V))
+
+    def _without_gamma(self):
+        """The same pairs, each with weight 1."""
+        ones = Gamma(np.ones((self.n, 1), self.X.dtype), np.ones(1))
+        return Problem(self.X, ones, self.kernel, self.n_jobs, self.tile, self.count)
 
     def _operator(self, size, row_function, W, cache_bytes):
         """A symmetric LinearOperator of products by tiles at W, kept if n^2 numbers fit."""

@@ -65,6 +65,12 @@ class _IKDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
+def cluster_rows(U, k, random_state=None):
+    """Labels by k-means on the rows of U (n, columns), scaled to length 1 if there are several."""
+    rows = unit_rows(U) if U.shape[1] > 1 else U
+    return KMeans(k, n_init=10, random_state=random_state).fit_predict(rows)
+
+
 class SupervisedIKDR(_IKDR):
     """Find the linear subspace of X on which the labels depend most, as HSIC measures it.
 
@@ -238,8 +244,7 @@ class _ClusteringIKDR(ClusterMixin, _IKDR):
         self.certificate_ = certify(found.result)
         self.alternation_ = replace(found, result=replace(found.result, problem=None))
         self.W_, self.embedding_, self.n_iter_ = found.W, found.U, found.n_iter
-        rows = unit_rows(found.U) if found.U.shape[1] > 1 else found.U
-        self.labels_ = KMeans(k, n_init=10, random_state=self.random_state).fit_predict(rows)
+        self.labels_ = cluster_rows(found.U, k, self.random_state)
         return found
 
 

@@ -12,9 +12,7 @@ from itertools import product
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
-from sklearn.preprocessing import normalize as unit_rows
 from sklearn.preprocessing import scale
 from sklearn.utils import Bunch
 
@@ -25,6 +23,7 @@ from ismlit.gamma import Gamma, centre, one_hot
 from ismlit.ism import ism
 from ismlit.kernels import Gaussian, gram
 from ismlit.phi import Problem
+from ismlit.reduction import cluster_rows
 from ismlit.spectral import alternate, spectral_embedding
 
 RESTARTS = 10
@@ -57,7 +56,7 @@ def flower():
     """Flower, standardised; existing: spectral clustering into 2, since none is published."""
     X = scale(datasets.load_flower().data)
     U = embedded(X, Gaussian(2.0), 2, True)
-    return Bunch(data=X, existing=_discrete(U, 2), target=None)
+    return Bunch(data=X, existing=cluster_rows(U, 2, SEED), target=None)
 
 
 def embedded(X, kernel, k, normalize="centred"):
@@ -111,10 +110,6 @@ def problem_of(name):
     return X, bunch, Gaussian(sigma), weight, q, CLUSTERS.get(name, len(set(bunch.existing)))
 
 
-def _discrete(U, k, seed=SEED):
-    return KMeans(k, n_init=10, random_state=seed).fit_predict(unit_rows(U))
-
-
 def solver_of(method):
     """A solver by its name in SOLVERS, or the published ISM with a cap on its steps."""
     _, _, cap = method.partition(", ")
@@ -153,7 +148,7 @@ def one(name, method="ISM", init="SI", reading="centred", seed=SEED, turns=TURNS
             max_iter=turns,
         )
     seconds = time.perf_counter() - began
-    labels = _discrete(found.U, k, seed)
+    labels = cluster_rows(found.U, k, seed)
     K = gram(kernel, X, found.W)
     K = K / np.sqrt(np.outer(K.sum(axis=0), K.sum(axis=0)))
     trace = lambda A: float(np.sum(A * (K @ A)))

@@ -17,7 +17,6 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.model_selection import KFold
-from sklearn.preprocessing import normalize
 from sklearn.svm import SVC
 
 from ismlit.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
@@ -25,6 +24,7 @@ from ismlit.experiments import SEED, SETS, prepared, printed
 from ismlit.gamma import supervised, unsupervised
 from ismlit.ism import ism
 from ismlit.kernels import Gaussian, Polynomial, betas, gram, median_distance
+from ismlit.reduction import cluster_rows
 from ismlit.spectral import alternate
 
 METHODS = {
@@ -160,7 +160,7 @@ def clustered(X, y, kernel, solver, large=False):
         warnings.simplefilter("ignore", ConvergenceWarning)  # `residual` and `steps` record it
         found = alternate(X, kernel, q, q, solver=solver, max_iter=10 if large else 50)
     seconds = time.perf_counter() - start
-    clusters = KMeans(q, n_init=10, random_state=SEED).fit_predict(normalize(found.U))
+    clusters = cluster_rows(found.U, q, SEED)
     Z = X @ found.W
     plain = KMeans(q, n_init=10, random_state=SEED).fit_predict(Z)
     agreement = lambda labels: [float(normalized_mutual_info_score(y, labels))]
