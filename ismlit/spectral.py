@@ -12,7 +12,7 @@ import warnings
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, orth
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
@@ -230,7 +230,7 @@ def spectral_embedding(problem, W, k, *, normalize=False, away=None):
     affinity, n, dtype = problem.gram_operator(W), problem.n, problem.X.dtype
     if not 1 <= k <= n:
         raise ValueError(f"k must be between 1 and the number of samples: k = {k}, n = {n}")
-    known = np.zeros((n, 0), dtype) if away is None else _range(check_array(away, dtype=dtype))
+    known = np.zeros((n, 0), dtype) if away is None else orth(check_array(away, dtype=dtype), 1e-10)
     room = n - known.shape[1] - (normalize is not True)
     if away is not None and k > room:
         raise ValueError(
@@ -270,12 +270,6 @@ def as_affinity(normalize):
     if isinstance(normalize, str) and normalize == "centred":
         return normalize
     raise ValueError(f"normalize must be False, True or 'centred', got {normalize!r}")
-
-
-def _range(F):
-    """An orthonormal basis of the columns of F (n, m)."""
-    U, s, _ = np.linalg.svd(F, full_matrices=False)
-    return U[:, s > 1e-10 * s.max(initial=0)]
 
 
 # ---------------------------------------------------------------- in turns

@@ -10,6 +10,7 @@ import time
 import warnings
 
 import numpy as np
+from scipy.linalg import orth
 from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
@@ -17,6 +18,7 @@ from ismlit.alternative import KDAC, novelty, search
 from ismlit.experiments import SEED
 from ismlit.experiments.table_3_1 import problem_of
 from ismlit.gamma import centre, one_hot
+from ismlit.grassmann import outside
 
 NAMES = ("SG", "LG", "Moon", "MoonN", "Faces", "Faces, identity known", "WebKb")
 
@@ -43,11 +45,8 @@ def without_means(X, known, k, task):
 
     One step of orthogonal clustering (Cui, Fern and Dy 2007) with scikit-learn alone.
     """
-    means = centre(one_hot(known)).T @ X
-    _, s, Vt = np.linalg.svd(means, full_matrices=False)
-    V = Vt[s > 1e-10 * s.max()]
-    rest = X - X @ V.T @ V
-    return KMeans(k, n_init=10, random_state=SEED).fit_predict(rest)
+    means = orth(X.T @ centre(one_hot(known)), rcond=1e-10)
+    return KMeans(k, n_init=10, random_state=SEED).fit_predict(outside(X.T, means).T)
 
 
 SLOW = {("WebKb", "KDAC, search")}

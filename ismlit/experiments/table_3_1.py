@@ -115,7 +115,7 @@ def solver_of(method):
     _, _, cap = method.partition(", ")
     if not cap.endswith("steps"):
         return SOLVERS[method]
-    return partial(ism, method="published", tol=0.01, max_iter=int(cap.split()[0]))
+    return partial(SOLVERS["ISM"], max_iter=int(cap.split()[0]))
 
 
 def one(name, method="ISM", init="SI", reading="centred", seed=SEED, turns=TURNS):
