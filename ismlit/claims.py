@@ -229,6 +229,8 @@ TITLES = {
     "A": "Appendix A: the proofs of chapter 3",
     "5": "Chapter 5: interpretable kernel dimension reduction",
     "C": "Appendix C: the proofs of chapter 5",
+    "6": "Chapter 6: kernel dependence networks",
+    "D": "Appendix D: the proofs of chapter 6",
     "papers": "What the papers add",
 }
 

@@ -18,7 +18,18 @@ from sklearn import datasets as shipped
 from sklearn.utils import Bunch, check_random_state
 
 FILES = {
+    "adversarial": ("adversarial/adversarial_80x2.csv", "adversarial/adversarial_80x2_labels.csv"),
     "cancer": ("cancer/cancer_683x9.csv", "cancer/cancer_683x9_labels.csv"),
+    "cancer-615": (
+        "cancer/cancer_ch6_615x9_standardised.csv",
+        "cancer/cancer_ch6_615x9_labels.csv",
+    ),
+    "car": (
+        "car/car_1728x6.csv",
+        "car/car_1728_labels_uci_class.csv",
+        "car/car_1728_labels_published_safety_copy.csv",
+    ),
+    "divorce": ("divorce/divorce_170x54.csv", "divorce/divorce_170x54_labels.csv"),
     "face": (
         "face/face_624x960_pixels.csv",
         "face/face_624_identity_labels.csv",
@@ -53,7 +64,9 @@ FILES = {
         "moonn/moonn_1000x7_labels_original.csv",
         "moonn/moonn_1000x7_labels_alternative.csv",
     ),
+    "random": ("random/random_60x3.csv", "random/random_60x3_labels.csv"),
     "small-gaussian": ("sg/sg_40x2.csv", "sg/sg_40x2_labels_4clusters.csv"),
+    "spiral": ("spiral/spiral_ch6_1200x2.csv", "spiral/spiral_ch6_1200x2_labels.csv"),
     "webkb": (
         "webkb/webkb_1041x139_pca.csv",
         "webkb/webkb_university_labels.csv",
@@ -293,6 +306,54 @@ def load_face_pca():
     return Bunch(data=X, existing=identity.astype(int), target=pose.astype(int))
 
 
+# ------------------------------------------------------------------- sets of chapter 6
+
+
+def load_random():
+    """Random: 60 x 3 normal numbers, two classes of 30 at random. The text says 80 x 2."""
+    return _classes("random")
+
+
+def load_adversarial():
+    """Adversarial: 80 x 2; each point of class 1 lies within 0.04 of its twin in class 0."""
+    return _classes("adversarial")
+
+
+def load_spiral():
+    """Spiral: 1200 x 2, three arms of 400 points each."""
+    return _classes("spiral")
+
+
+def load_divorce():
+    """Divorce Predictors: 170 x 54 answers 0..4; 84 divorced (1), 86 married (0). UCI."""
+    return _classes("divorce")
+
+
+def load_cancer_615():
+    """The 615 rows of Cancer that chapter 6's runs read, standardised (the text: 683)."""
+    return _classes("cancer-615")
+
+
+def load_car():
+    """Car Evaluation: 1728 x 6 ordinal codes; target the four UCI classes (1210, 384, 69, 65).
+
+    published: the label that the thesis's runs used (576, 576, 576), a copy of the feature
+    "safety"; the text says two classes. UCI.
+    """
+    X, target, published = _tables("car")
+    return Bunch(
+        data=X,
+        target=target.astype(int),
+        published=published.astype(int),
+        feature_names=["buying", "maint", "doors", "persons", "lug_boot", "safety"],
+    )
+
+
+def _classes(name):
+    X, y = _tables(name)
+    return Bunch(data=X, target=y.astype(int))
+
+
 def load_breast_cancer():
     """Breast Cancer Wisconsin (Diagnostic): 569 x 30, two classes. Ships with scikit-learn."""
     return shipped.load_breast_cancer()
@@ -376,3 +437,36 @@ def make_two_views(n=400, noise_features=0, *, random_state=None):
     groups = (10 * side - 5)[:, None] + rng.standard_normal((n, 2))
     noise = rng.uniform(-10, 10, (n, noise_features))
     return np.hstack([curves, groups, noise]), side, parabola
+
+
+def make_random_labels(n=80, d=2, *, random_state=None):
+    """Standard normal X (n, d) and labels (n,) of two equal halves that know nothing of X."""
+    rng = check_random_state(random_state)
+    return rng.standard_normal((n, d)), rng.permutation(np.arange(n) % 2)
+
+
+def make_adversarial(n=80, *, scale=0.01, random_state=None):
+    """Points on the unit square, and a twin of each at distance about `scale` in the other class.
+
+    Returns X (n, 2) and labels (n,), class 0 first; n must be even.
+    """
+    if n != int(n) or n % 2 or n < 2:
+        raise ValueError(f"n must be a positive even number (pairs), got {n!r}")
+    rng = check_random_state(random_state)
+    X = rng.uniform(size=(n // 2, 2))
+    return np.vstack([X, X + scale * rng.standard_normal(X.shape)]), np.arange(n) // (n // 2)
+
+
+def make_spiral(n=1200, *, noise=0.16, random_state=None):
+    """Three spiral arms in the plane: X (n, 2), labels (n,); n must be a multiple of 3.
+
+    Arm j has radii from 0.3 to 2 and angles from 4j to 4j + 2.4 radians, with normal noise.
+    """
+    if n != int(n) or n % 3 or n < 3:
+        raise ValueError(f"n must be a positive multiple of 3 (equal arms), got {n!r}")
+    rng = check_random_state(random_state)
+    size = n // 3
+    arm = np.repeat(np.arange(3), size)
+    radius = np.tile(np.linspace(0.3, 2, size), 3)
+    angle = 4 * arm + np.tile(np.linspace(0, 2.4, size), 3) + noise * rng.standard_normal(n)
+    return np.c_[radius * np.sin(angle), radius * np.cos(angle)], arm

@@ -135,10 +135,37 @@ def centre(A):
     return A - A.mean(axis=0)
 
 
-def supervised(y):
-    """Gamma = H Y Y' H of labels y (n,): sums to zero along rows. Claim: eq-5.1."""
-    F = centre(one_hot(y))
+def supervised(y, balanced=False):
+    """Gamma = H Y Y' H of labels y (n,): sums to zero along rows. Claim: eq-5.1.
+
+    balanced: H Y (Y'Y)^-1 Y' H instead, which gives every class the same weight and is negative
+    between any two classes, whatever their sizes (claim new-balanced-gamma).
+    """
+    Y = one_hot(y)
+    F = centre(Y / np.sqrt(Y.sum(axis=0)) if balanced else Y)
     return Gamma(F, np.ones(F.shape[1]))
+
+
+def class_table(y, balanced=False):
+    """What `supervised` says of two samples by their classes: Gamma (k, k), and the class sizes.
+
+    Between classes a and b with shares p the entry is sum p^2 - p_a - p_b, hence negative unless
+    both are small; see claim txt-6-gamma.
+    """
+    Y = one_hot(y)
+    gamma = supervised(y, balanced)
+    F = gamma.F[Y.argmax(axis=0)]
+    return F @ F.T, Y.sum(axis=0)
+
+
+def ideal_hsic(y, balanced=False):
+    """H* = sum of Gamma_ij over the pairs of one class: Tr(Gamma K*) of the ideal kernel.
+
+    An upper bound of Tr(Gamma K) for kernels in [0, 1] only if Gamma is nowhere positive
+    between classes. Claims: txt-6-hstar, eq-D.60.
+    """
+    table, sizes = class_table(y, balanced)
+    return float(np.diag(table) @ sizes**2)
 
 
 def unsupervised(U, degrees=None):

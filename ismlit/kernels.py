@@ -476,24 +476,32 @@ def max_separation(X, y, *, bounds=(0.05, 20.0)):
     ValueError
         If y has one class only.
     """
-    from scipy.optimize import minimize_scalar
-
     X = check_array(X, ensure_min_samples=2)
-    squares = _distances(X) ** 2
     y = np.asarray(y)
     same = y[:, None] == y
     if same.all():
         raise ValueError("max_separation needs at least two classes in y, got one")
-    median = median_distance(X)
+    low, high = median_distance(X) * np.asarray(bounds)
+    separation = lambda K: K[same].mean() - K[~same].mean()
+    return best_bandwidth(_distances(X) ** 2, separation, low, high, 60, 1e-5)[0]
 
-    def loss(log_sigma):
-        K = np.exp(-squares / (2 * np.exp(2 * log_sigma)))
-        return K[~same].mean() - K[same].mean()
 
-    grid = np.log(median * np.geomspace(*bounds, 60))
-    best = int(np.argmin([loss(g) for g in grid]))
-    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    return float(np.exp(minimize_scalar(loss, bounds=(low, high), method="bounded").x))
+def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
+    """The sigma in [low, high] whose Gaussian Gram matrix K scores best, and its score.
+
+    squares (n, n): squared distances. ``score(K)`` is maximised over a log grid, then by a
+    bounded search between the neighbours of the best point, to `tol` in log sigma.
+    """
+    from scipy.optimize import minimize_scalar
+
+    loss = lambda log_sigma: -score(np.exp(-squares / (2 * np.exp(2 * log_sigma))))
+    points = np.linspace(np.log(low), np.log(high), grid)
+    losses = [loss(point) for point in points]
+    k = int(np.argmin(losses))
+    around = points[max(k - 1, 0)], points[min(k + 1, grid - 1)]
+    found = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": tol})
+    value, place = min((losses[k], points[k]), (found.fun, found.x))
+    return float(np.exp(place)), -float(value)
 
 
 KERNELS = {

@@ -183,6 +183,68 @@ def plot_views(X, labels, pairs, ax=None):
     return ax
 
 
+def plot_network(networks, panels=5):
+    """Images after some layers, by their leading principal component, one row a network.
+
+    `networks` maps a label to (network, y), the network with lists `images` and `shares`.
+    """
+    size = (2.0 * panels, 1.7 * len(networks))
+    style = dict(figsize=size, squeeze=False, layout="constrained")
+    axes = plt.subplots(len(networks), panels, **style)[1]
+    for row, (name, (network, y)) in zip(axes, networks.items()):
+        last = len(network.images) - 1
+        for ax, l in zip(row, np.unique(np.linspace(0, last, panels).round().astype(int))):
+            Z = network.images[l] - network.images[l].mean(axis=0)
+            first = Z @ np.linalg.svd(Z, full_matrices=False)[2][0]
+            jitter = np.random.default_rng(0).uniform(-1, 1, len(Z))
+            for k, label in enumerate(np.unique(y)):
+                here = np.asarray(y) == label
+                ax.scatter(first[here], jitter[here], 10, COLOURS[k % 7], MARKERS[k % 7], alpha=0.7)
+            ax.set(xticks=[], yticks=[], ylim=(-2, 2))
+            ax.set_title(f"layer {l + 1}: H/H* {network.shares[l]:.2f}", fontsize="small")
+        row[0].set_ylabel(name)
+    return axes
+
+
+def plot_layers(network, X, y):
+    """Images (top) and sorted Gram matrix (bottom) of every layer of a fitted network.
+
+    Images beyond two columns are shown by their two leading principal components.
+    """
+    order, count = np.argsort(y, kind="stable"), len(network.layers_)
+    size = (2.3 * count + 0.4, 4.4)
+    axes = plt.subplots(2, count, figsize=size, squeeze=False, layout="constrained")[1]
+    for l, (top, bottom) in enumerate(axes.T, 1):
+        Z = network.transform(X, l)
+        Z = (Z - Z.mean(axis=0)) @ np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)[2][:2].T
+        second = Z[:, 1] if Z.shape[1] > 1 else np.random.default_rng(0).uniform(-1, 1, len(Z))
+        for k, label in enumerate(np.unique(y)):
+            here = np.asarray(y) == label
+            top.scatter(Z[here, 0], second[here], 8, COLOURS[k % 7], MARKERS[k % 7], alpha=0.6)
+        top.set_title(f"layer {l}: H {network.h_sequence_[l - 1]:.3f}", fontsize="small")
+        bottom.imshow(network.gram(X[order], layer=l), cmap="Blues", vmin=0, vmax=1)
+        for ax in (top, bottom):
+            ax.set(xticks=[], yticks=[])
+    return axes
+
+
+def plot_decision(model, X, y, ax=None):
+    """Classes that a classifier gives to the points of the plane, and its data X (n, 2)."""
+    ax = _axis(ax, (4.2, 3.6))
+    low, high = X.min(axis=0) - 0.3, X.max(axis=0) + 0.3
+    across, up = np.meshgrid(*(np.linspace(a, b, 120) for a, b in zip(low, high)))
+    classes = np.unique(y)
+    given = np.searchsorted(classes, model.predict(np.c_[across.ravel(), up.ravel()]))
+    palette = ListedColormap(COLOURS[: len(classes)])
+    shown = dict(cmap=palette, vmin=0, vmax=max(len(classes) - 1, 1), alpha=0.25, shading="auto")
+    ax.pcolormesh(across, up, given.reshape(across.shape), **shown)
+    for k, label in enumerate(classes):
+        here = np.asarray(y) == label
+        ax.scatter(X[here, 0], X[here, 1], 8, COLOURS[k % 7], MARKERS[k % 7])
+    ax.set(xlabel="feature 1", ylabel="feature 2")
+    return ax
+
+
 def plot_matrix(matrix, title=None, ax=None):
     """A signed matrix as an image on a scale symmetric about zero."""
     ax = _axis(ax, (3.4, 3))

@@ -186,3 +186,56 @@ def test_webkb_and_face_scores():
     assert np.bincount(face.target).tolist() == [157, 155, 156, 156]
     with pytest.raises(ValueError, match="n must be one of"):
         datasets.load_large_gaussian(500)
+
+
+# ---------------------------------------------------------------- sets of chapter 6
+
+
+@needs("car")
+def test_the_published_label_of_car_is_a_feature():
+    car = datasets.load_car()
+    assert car.data.shape == (1728, 6)
+    assert np.bincount(car.target).tolist() == [1210, 384, 69, 65]
+    safety = car.data[:, car.feature_names.index("safety")]
+    assert len(set(zip(safety, car.published))) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "sizes"),
+    [
+        ("random", (60, 3), [30, 30]),
+        ("adversarial", (80, 2), [40, 40]),
+        ("spiral", (1200, 2), [400, 400, 400]),
+        ("divorce", (170, 54), [86, 84]),
+        ("cancer-615", (615, 9), [399, 216]),
+    ],
+)
+def test_sets_of_chapter_6(name, shape, sizes):
+    if not datasets.is_available(name):
+        pytest.skip(f"data set {name!r} is not at hand (ISMLIT_DATA)")
+    bunch = getattr(datasets, "load_" + name.replace("-", "_"))()
+    assert bunch.data.shape == shape
+    assert np.unique(bunch.target, return_counts=True)[1].tolist() == sizes
+
+
+def test_adversarial_twins_are_close_and_differ_in_class():
+    X, y = datasets.make_adversarial(40, random_state=0)
+    assert y.tolist() == [0] * 20 + [1] * 20
+    gaps = np.linalg.norm(X[:20] - X[20:], axis=1)
+    assert gaps.max() < 0.05  # five deviations of 0.01 in the plane
+    with pytest.raises(ValueError, match="even"):
+        datasets.make_adversarial(7)
+
+
+def test_spiral_arms():
+    X, y = datasets.make_spiral(300, noise=0, random_state=0)
+    radius = np.linalg.norm(X, axis=1)
+    assert np.bincount(y).tolist() == [100, 100, 100]
+    assert_allclose([radius.min(), radius.max()], [0.3, 2])
+    with pytest.raises(ValueError, match="multiple of 3"):
+        datasets.make_spiral(100)
+
+
+def test_random_labels_are_balanced():
+    X, y = datasets.make_random_labels(80, 2, random_state=0)
+    assert X.shape == (80, 2) and y.sum() == 40

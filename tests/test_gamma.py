@@ -11,8 +11,10 @@ from ismlit.gamma import (
     Gamma,
     aligned_sum,
     alternative,
+    class_table,
     guidance,
     hsic,
+    ideal_hsic,
     normalized_hsic,
     one_hot,
     supervised,
@@ -176,3 +178,27 @@ def test_aligned_sums_of_sums_work_and_bad_ones_say_why(rng):
         aligned_sum([Gaussian(1e12)], X, y)
     with pytest.raises(ValueError, match="NaN"):
         aligned_sum([Linear()], np.where(X > 1, np.nan, X), y)
+
+
+# ---------------------------------------------------------------- classes of unequal size
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (1, 1, 3), (5, 2, 7, 1)])
+def test_balanced_gamma_is_the_centred_projector_onto_the_classes(sizes):
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    Y, n = one_hot(y), len(y)
+    H = np.eye(n) - 1 / n
+    expected = H @ Y @ np.linalg.inv(Y.T @ Y) @ Y.T @ H
+    assert_allclose(supervised(y, balanced=True).to_dense(), expected, atol=1e-12)
+    between = y[:, None] != y
+    assert (expected[between] < 0).all()
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+def test_class_table_and_ideal(balanced):
+    y = np.array([2, 0, 1, 1, 0, 1, 2, 1])
+    dense = supervised(y, balanced).to_dense()
+    table, sizes = class_table(y, balanced)
+    assert_allclose(dense, table[np.ix_(y, y)], atol=1e-12)
+    assert sizes.tolist() == [2, 4, 2]
+    assert ideal_hsic(y, balanced) == pytest.approx(dense[y[:, None] == y].sum())

@@ -10,12 +10,14 @@ from tqdm import tqdm
 from ismlit.experiments import (
     SEED,
     alternatives,
+    network_scaling,
     peers,
     scaling,
     store,
     table_3_1,
     table_5_4,
     table_5_5,
+    table_6_1,
 )
 
 TABLES = {
@@ -23,6 +25,8 @@ TABLES = {
     "alternatives": alternatives,
     "table-5.4": table_5_4,
     "table-5.5": table_5_5,
+    "table-6.1": table_6_1,
+    "network-scaling": network_scaling,
     "scaling": scaling,
     "peers": peers,
 }

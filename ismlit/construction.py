@@ -1,0 +1,180 @@
+"""Theorem 6.1's network: no training, W from class sums, bandwidths by a stated rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.utils import check_X_y
+
+from ismlit.gamma import class_table, ideal_hsic, one_hot, supervised
+from ismlit.kernels import Gaussian, betas
+
+FINEST = 6  # the smallest bandwidth tried: so many times below the smallest distance
+STILL = 0.97  # share of H* that the next layer must be able to reach; with 0.9 some networks jam
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSumNetwork:
+    """What `class_sum_network` built.
+
+    Attributes
+    ----------
+    sigmas, shares : arrays of shape (n_layers,)
+        Bandwidth of each layer, and H_l / H* after it.
+    images : list of arrays (n, q)
+        What each layer's kernel is computed on; the first is X itself.
+    grams : list of arrays (n, n)
+    ideal : float
+        H*.
+    reached : bool
+        Whether the last share is at least the one asked for.
+    """
+
+    sigmas: np.ndarray
+    shares: np.ndarray
+    images: list = field(repr=False)
+    grams: list = field(repr=False)
+    ideal: float
+    reached: bool
+
+
+def class_sum_images(K, y, orthonormal=True):
+    """Images (n, k) of the samples under class-sum weights, from the Gram matrix K (n, n) alone.
+
+    ``W_s = R'Y / sqrt(zeta)``, zeta its squared Frobenius norm, gives ``R W_s = K Y / sqrt(zeta)``
+    (eq-D.7). Its columns are not orthonormal; with `orthonormal` they are made so:
+    ``W = R'Y (Y'KY)^(-1/2)``.
+
+    Raises
+    ------
+    ValueError
+        With `orthonormal`, if the class sums are linearly dependent.
+    """
+    Y = one_hot(y)
+    sums, inner = K @ Y, Y.T @ K @ Y
+    if not orthonormal:
+        return sums / np.sqrt(np.trace(inner))
+    values, vectors = eigh(inner)
+    if not values[0] > 1e-12 * values[-1]:
+        raise ValueError(
+            "the class sums are linearly dependent, so that no orthonormal W has their span; "
+            "a smaller bandwidth of the layer before makes them independent"
+        )
+    return sums @ (vectors / np.sqrt(values)) @ vectors.T
+
+
+def class_sum_network(X, y, *, layers=12, sigmas=None, share=0.999, orthonormal=True):
+    """Theorem 6.1's network on X (n, d) and labels y (n,), with exact Gram matrices.
+
+    Parameters
+    ----------
+    layers : int
+        How many layers the rise of H is spread over, at most; ignored when `sigmas` are given.
+    sigmas : sequence of float, optional
+        The bandwidths, one a layer. By default a rule finds them: H is to rise in equal steps to
+        `share` of H*, and each sigma is the largest (on a grid of 80) with which H reaches its
+        step and the next layer could still reach 0.97 H*. Where there is none, the one that
+        leaves the next layer most. The network ends when `share` is reached.
+    share : float
+        Of H*, at which to stop.
+    orthonormal : bool
+        False takes the printed W_s, see `class_sum_images`.
+
+    Returns
+    -------
+    ClassSumNetwork
+
+    Raises
+    ------
+    ValueError
+        If rows of X coincide but differ in class, or Gamma is not negative between all classes
+        (then H* is not the largest value: claim txt-6-hstar).
+
+    Notes
+    -----
+    Claims: thm-6.1, eq-6.6, eq-6.7, eq-6.8.
+    """
+    X, y = check_X_y(X, y, ensure_min_samples=2, dtype=float)
+    table, _ = class_table(y)
+    if not (table[~np.eye(len(table), dtype=bool)] < 0).all():
+        raise ValueError(
+            "Gamma is not negative between all classes, so H* is not the largest HSIC: two "
+            "classes' shares add up to less than the sum of all squared shares"
+        )
+    squares = _squares(X)
+    clash = (squares <= 1e-24 * squares.max()) & (y[:, None] != y)
+    if clash.any():
+        i, j = np.argwhere(clash)[0]
+        raise ValueError(f"rows {i} and {j} of X coincide but differ in class: drop one of them")
+    rule = _Rule(y, layers, share, orthonormal)
+    found, images, grams, Z = [], [], [], X
+    for level in range(layers if sigmas is None else len(sigmas)):
+        squares = _squares(Z)
+        h = found[-1][1] if found else 0.0
+        sigma = rule.choose(squares, level, h) if sigmas is None else float(sigmas[level])
+        K = _gaussian(squares, sigma)
+        found.append((sigma, rule.share_of(K)))
+        images.append(Z)
+        grams.append(K)
+        if sigmas is None and found[-1][1] >= share:
+            break
+        Z = class_sum_images(K, y, orthonormal)
+    bandwidths, shares = np.array(found).T
+    return ClassSumNetwork(bandwidths, shares, images, grams, rule.ideal, bool(shares[-1] >= share))
+
+
+class _Rule:
+    """The rule for sigma: H in equal steps, and the next layer never left without a way up."""
+
+    def __init__(self, y, layers, share, orthonormal):
+        self.y, self.layers, self.share, self.orthonormal = y, layers, share, orthonormal
+        self.F, self.ideal = supervised(y).F, ideal_hsic(y)
+
+    def share_of(self, K):
+        """Tr(Gamma K) / H*."""
+        return float(np.sum(self.F * (K @ self.F)) / self.ideal)
+
+    def choose(self, squares, level, h):
+        """sigma of the layer `level` (from 0), whose images have these squared distances."""
+        target = h + (self.share - h) / (self.layers - level)
+        last, fallback = level == self.layers - 1, (-np.inf, None)
+        for sigma in _grid(squares, 80):
+            K = _gaussian(squares, sigma)
+            value = self.share_of(K)
+            if value <= h or (value < target and level):
+                continue
+            if last:
+                return sigma
+            reach = self.reach(K)
+            if reach >= STILL:
+                return sigma
+            fallback = max(fallback, (reach, sigma))
+        if fallback[1] is None:
+            raise ValueError("no bandwidth raises H further; ask for fewer layers")
+        return fallback[1]
+
+    def reach(self, K):
+        """The most that one further layer on top of K can reach, over a coarse grid."""
+        try:
+            squares = _squares(class_sum_images(K, self.y, self.orthonormal))
+        except ValueError:  # dependent class sums
+            return -np.inf
+        return max(self.share_of(_gaussian(squares, sigma)) for sigma in _grid(squares, 27))
+
+
+def _squares(Z):
+    squares = betas("difference", Z - Z.mean(axis=0), Z - Z.mean(axis=0))
+    np.fill_diagonal(squares, 0)
+    return squares
+
+
+def _gaussian(squares, sigma):
+    return Gaussian(sigma).f(squares)
+
+
+def _grid(squares, size):
+    """Bandwidths from three times the largest distance down to a sixth of the smallest."""
+    apart = np.sqrt(squares[squares > 1e-24 * squares.max()])
+    return np.geomspace(3 * apart.max(), apart.min() / FINEST, size)

@@ -1,0 +1,299 @@
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ismlit import datasets
+from ismlit.gamma import normalized_hsic, supervised
+from ismlit.kernels import Gaussian, gram
+from ismlit.network import (
+    Alignment,
+    GramColumns,
+    KernelDependenceNetwork,
+    Waves,
+    _Solver,
+    geometry,
+)
+
+
+@parametrize_with_checks(
+    [
+        KernelDependenceNetwork(),
+        KernelDependenceNetwork(random_features=16),
+        KernelDependenceNetwork(safeguard=False, bandwidth="hsic"),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    if "array_api" in str(check):
+        pytest.skip("the estimator works on numpy arrays only")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # noise does not always separate
+        check(estimator)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    bunch = datasets.load_wine()
+    return scale(bunch.data), bunch.target
+
+
+@pytest.fixture(scope="module")
+def network(wine):
+    return KernelDependenceNetwork().fit(*wine)
+
+
+# ---------------------------------------------------------------- the sequence
+
+
+CASES = {
+    "wine": lambda: (scale(datasets.load_wine().data), datasets.load_wine().target),
+    "spiral": lambda: datasets.make_spiral(300, random_state=0),
+    "adversarial": lambda: datasets.make_adversarial(random_state=0),
+    "noise": lambda: datasets.make_random_labels(random_state=0),
+    "cancer": lambda: (
+        scale(datasets.load_breast_cancer().data),
+        datasets.load_breast_cancer().target,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("options", [{}, {"bandwidth": "separation"}, {"balanced": True}])
+def test_hsic_rises_to_the_threshold(name, options):
+    X, y = CASES[name]()
+    found = KernelDependenceNetwork(**options).fit(X, y)
+    assert np.all(np.diff(found.h_sequence_) > 0)
+    assert found.converged_ and found.h_sequence_[-1] > 0.99
+    assert found.score(X, y) > 0.995  # HSIC of 0.99 leaves room for a sample in 200
+
+
+def test_h_sequence_is_normalised_hsic_of_the_output(wine, network):
+    X, y = wine
+    for l, h in enumerate(network.h_sequence_, 1):
+        # best_bandwidth evaluates the same kernel on the same images
+        assert normalized_hsic(network.gram(X, layer=l), y) == pytest.approx(h, rel=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_plain_algorithm_5_can_fall_where_ours_cannot(wine, seed):
+    X, y = wine
+    plain = KernelDependenceNetwork(
+        safeguard=False, bandwidth="hsic", random_features=150, random_state=seed
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        plain.fit(X, y)
+    assert len(plain.layers_) > 3
+    assert plain.ridge_ is None
+
+
+def test_sharper_ridges_are_used_only_where_needed(wine):
+    assert KernelDependenceNetwork().fit(*wine).ridge_ == np.inf
+    X, y = CASES["cancer"]()
+    smooth = KernelDependenceNetwork(ridges=(np.inf,))
+    with pytest.warns(ConvergenceWarning, match="below threshold"):
+        smooth.fit(X, y)
+    assert not smooth.converged_
+    sharp = KernelDependenceNetwork().fit(X, y)
+    assert sharp.ridge_ < 1 and sharp.converged_
+
+
+def test_the_fallback_never_lowers_hsic():
+    """(6.3) with a wide bandwidth: numerator as before, denominator no larger."""
+    X, y = CASES["noise"]()
+    solver = _Solver(y, KernelDependenceNetwork())
+    Z, kernel = X - X.mean(axis=0), Gaussian(1.0)
+    for _ in range(4):
+        _, R, _ = solver.lift(Z, kernel)
+        before = solver.score(gram(kernel, Z))
+        W = solver.start(R, np.inf)
+        sigma, hsic = solver.bandwidth(R @ W)
+        # up to the widest bandwidth searched, where the kernel is linear to 1e-4
+        assert hsic >= before - 1e-4
+        Z, kernel = R @ W, Gaussian(sigma)
+
+
+def test_interpolation_at_ridge_zero():
+    X, y = CASES["adversarial"]()
+    solver = _Solver(y, KernelDependenceNetwork())
+    _, R, _ = solver.lift(X, Gaussian(0.02))
+    Z = R @ solver.start(R, 1e-10)
+    spread = [np.ptp(Z[y == c]) for c in (0, 1)]
+    assert max(spread) < 1e-3 * abs(Z[y == 0].mean() - Z[y == 1].mean())
+
+
+# ---------------------------------------------------------------- layers
+
+
+def test_layers_are_orthonormal_in_feature_space(wine, network):
+    X, _ = wine
+    first = network.layers_[0]
+    assert_allclose(first.W.T @ first.W, np.eye(first.W.shape[1]), atol=1e-10)
+    for l, layer in enumerate(network.layers_[1:], 1):
+        K = network.gram(X, layer=l)
+        # eigenvalues of K below 1e-12 of the largest are cut off
+        assert_allclose(layer.W.T @ K @ layer.W, np.eye(layer.W.shape[1]), atol=1e-6)
+
+
+def test_transform_composes_the_layers(wine, network):
+    X, _ = wine
+    Z = X
+    for l, layer in enumerate(network.layers_, 1):
+        Z = layer(Z)
+        assert_allclose(network.transform(X, l), Z)
+    assert_allclose(network.transform(X), Z)
+    names = network.get_feature_names_out()
+    assert len(names) == Z.shape[1] and names[0].startswith("kerneldependencenetwork")
+
+
+def test_random_features_approach_the_exact_ones():
+    Z = np.random.default_rng(0).standard_normal((40, 3))
+    kernel = Gaussian(1.5)
+    solver = _Solver(np.arange(40) % 2, KernelDependenceNetwork(random_features=4096))
+    lift, R, back = solver.lift(Z, kernel)
+    assert isinstance(lift, Waves) and back is None and R.shape == (40, 8192)
+    # scrambled Sobol points: error well below 1 / sqrt(4096) = 0.016
+    assert_allclose(R @ R.T, gram(kernel, Z), atol=0.01)
+    exact, R, back = _Solver(np.arange(40) % 2, KernelDependenceNetwork()).lift(Z, kernel)
+    assert isinstance(exact, GramColumns)
+    assert_allclose(R @ R.T, gram(kernel, Z), atol=1e-9)
+    assert_allclose(exact(Z) @ back, R, atol=1e-6)
+
+
+def test_random_features_are_repeatable(wine):
+    X, y = wine
+    model = KernelDependenceNetwork(random_features=64, random_state=3)
+    first, again = (clone(model).fit(X, y).transform(X) for _ in range(2))
+    assert_allclose(first, again)
+
+
+def test_many_samples_with_random_features():
+    X, y = datasets.make_spiral(6000, random_state=0)
+    model = KernelDependenceNetwork(random_features=128, random_state=0, max_layers=4)
+    model.fit(scale(X), y)
+    assert model._points.shape[0] <= 1001
+    assert np.all(np.diff(model.h_sequence_) > 0)
+    fresh, labels = datasets.make_spiral(600, random_state=1)
+    assert model.score(scale(fresh), labels) > 0.97  # three arms apart by several deviations
+
+
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_width_is_kept(wine, width):
+    X, y = wine
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = KernelDependenceNetwork(width=width, max_layers=3).fit(X, y)
+    assert {layer.W.shape[1] for layer in found.layers_} == {width}
+
+
+# ---------------------------------------------------------------- predictions
+
+
+def test_prediction_is_the_nearest_class_mean_by_angle(wine, network):
+    X, y = wine
+    K = network.gram(X)
+    means = np.array([K[:, y == c].mean(axis=1) for c in range(3)]).T
+    lengths = np.sqrt([K[np.ix_(y == c, y == c)].mean() for c in range(3)])
+    cosines = means / lengths
+    assert_allclose(network.predict_proba(X), cosines / cosines.sum(axis=1, keepdims=True))
+    assert np.array_equal(network.predict(X), cosines.argmax(axis=1))
+
+
+def test_far_away_samples_still_get_a_class(network):
+    far = np.full((1, 13), 1e6)
+    assert network.predict(far)[0] in network.classes_
+    assert network.predict_proba(far).sum() == pytest.approx(1)
+
+
+def test_works_in_grid_search_and_survives_pickling(wine):
+    X, y = wine
+    model = make_pipeline(StandardScaler(), KernelDependenceNetwork())
+    grid = {"kerneldependencenetwork__bandwidth": ["normalized_hsic", "hsic"]}
+    best = GridSearchCV(model, grid, cv=3).fit(X, y).best_estimator_
+    again = pickle.loads(pickle.dumps(best))
+    assert np.array_equal(again.predict(X), best.predict(X))
+    assert best.score(X, y) > 0.98
+
+
+# ---------------------------------------------------------------- what is measured
+
+
+def test_alignment_is_normalised_hsic(rng):
+    Z, y = rng.standard_normal((40, 3)), rng.integers(0, 3, 40)
+    for sigma in (0.05, 1.0, 20.0):
+        K = gram(Gaussian(sigma), Z)
+        assert Alignment(supervised(y))(K) == pytest.approx(normalized_hsic(K, y), rel=1e-7)
+    assert Alignment(supervised(y))(np.ones((40, 40))) == 0
+
+
+def test_geometry_against_sums_over_pairs(rng):
+    Z, y, kernel = rng.standard_normal((12, 2)), np.arange(12) % 3, Gaussian(1.2)
+    found, K = geometry(Z, kernel, y), gram(Gaussian(1.2), Z)
+    within = [(i, j) for i in range(12) for j in range(12) if y[i] == y[j]]
+    between = [(i, j) for i in range(12) for j in range(12) if y[i] != y[j]]
+    distance = lambda pairs: sum(np.sum((Z[i] - Z[j]) ** 2) for i, j in pairs)
+    assert found["T"] == pytest.approx(distance(within) / distance(between))
+    total = [sum(K[i, j] for i, j in pairs) for pairs in (between, within)]
+    assert found["C"] == pytest.approx(total[0] / total[1])
+    assert found["C mean"] == pytest.approx(total[0] / len(between) / (total[1] / len(within)))
+    values, vectors = np.linalg.eigh(K)
+    R = vectors * np.sqrt(np.maximum(values, 0))  # explicit features
+    means = np.array([R[y == c].mean(axis=0) for c in range(3)])
+    cosines = R @ (means / np.linalg.norm(means, axis=1, keepdims=True)).T
+    assert found["CE"] == pytest.approx(log_loss(y, cosines / cosines.sum(axis=1)[:, None]))
+    assert found["H"] == pytest.approx(normalized_hsic(K, y))
+    G = supervised(y).to_dense()
+    same = y[:, None] == y
+    assert found["share"] == pytest.approx(np.sum(G * K) / G[same].sum())
+    error = [np.sum((Z[i] - Z[y == y[i]].mean(axis=0)) ** 2) for i in range(12)]
+    assert found["MSE"] == pytest.approx(np.mean(error))
+
+
+# ---------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(X=np.ones((20, 2))), "all images coincide"),
+        (dict(y=np.zeros(20)), "at least two classes"),
+        (dict(options=dict(ridges=(-1.0,))), "at least 0"),
+        (dict(options=dict(ridges=())), "at least 0"),
+        (dict(options=dict(width=3)), "at most n_features"),
+        (dict(options=dict(threshold=2.0)), "threshold"),
+        (dict(X=np.full((20, 2), np.nan)), "NaN"),
+    ],
+)
+def test_bad_input(change, message, rng):
+    X, y = rng.standard_normal((20, 2)), np.arange(20) % 2
+    given = dict(X=X, y=y, options={}) | change
+    with pytest.raises(ValueError, match=message):
+        KernelDependenceNetwork(**given["options"]).fit(given["X"], given["y"])
+
+
+def test_rows_that_coincide_but_differ_in_class_are_named(rng):
+    X, y = rng.standard_normal((20, 2)), np.arange(20) % 2
+    X[7] = X[2]
+    with pytest.warns(ConvergenceWarning, match="rows 2 and 7 of X coincide"):
+        found = KernelDependenceNetwork().fit(X, y)
+    assert not found.converged_
+
+
+def test_a_layer_that_is_not_there(network, wine):
+    with pytest.raises(ValueError, match="from 1 to"):
+        network.transform(wine[0], layer=99)
+
+
+def test_the_callers_arrays_are_not_changed(wine):
+    X, y = wine[0].copy(), wine[1].copy()
+    KernelDependenceNetwork(max_layers=2).fit(X, y)
+    assert np.array_equal(X, wine[0]) and np.array_equal(y, wine[1])
