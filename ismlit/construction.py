@@ -176,5 +176,5 @@ def _gaussian(squares, sigma):
 
 def _grid(squares, size):
     """Bandwidths from three times the largest distance down to a sixth of the smallest."""
-    apart = np.sqrt(squares[squares > 1e-24 * squares.max()])
+    apart = np.sqrt(squares[squares > 1e-10 * squares.max()])  # less is rounding
     return np.geomspace(3 * apart.max(), apart.min() / FINEST, size)

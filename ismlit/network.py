@@ -100,7 +100,8 @@ class Layer:
         return self.features(Z) @ self.W
 
     def __repr__(self):
-        return f"Layer(width {self.W.shape[1]}, {self.kernel}, hsic {self.hsic:.3f})"
+        width, sigma = self.W.shape[1], self.kernel.sigma
+        return f"Layer(width={width}, sigma={sigma:.3g}, hsic={self.hsic:.3f})"
 
 
 # ---------------------------------------------------------------- what a layer is measured by

@@ -28,7 +28,7 @@ BOOL = "tests/test_claims.py::test_check_wants_a_known_claim_and_a_bool"
 SAME = "tests/test_symbolic.py::test_same_tells_identities_from_near_misses"
 NAMES = (
     "kernels gamma phi ism optimality symbolic reduction datasets baselines features spectral "
-    "alternative experiments"
+    "alternative experiments network construction"
 )
 (
     KERNELS,
@@ -44,6 +44,8 @@ NAMES = (
     SPECTRAL,
     ALTERNATIVE,
     EXPERIMENTS,
+    NETWORK,
+    CONSTRUCTION,
 ) = (f"tests/test_{name}.py" for name in NAMES.split())
 
 
@@ -121,8 +123,8 @@ FAULTS = [
     Fault(
         "max_separation: the sign of the loss",
         "kernels.py",
-        "return K[~same].mean() - K[same].mean()",
-        "return K[same].mean() - K[~same].mean()",
+        "K[same].mean() - K[~same].mean()",
+        "K[~same].mean() - K[same].mean()",
         (KERNELS,),
     ),
     Fault(
@@ -136,8 +138,8 @@ FAULTS = [
     Fault(
         "Gamma: labels not centred",
         "gamma.py",
-        "F = centre(one_hot(y))\n",
-        "F = one_hot(y)\n",
+        "F = centre(Y / np.sqrt(Y.sum(axis=0)) if balanced else Y)",
+        "F = Y / np.sqrt(Y.sum(axis=0)) if balanced else Y",
         (GAMMA, PHI),
         "*hsic*",
     ),
@@ -927,6 +929,140 @@ FAULTS = [
         "done = done and not (run.spent() or lost)",
         "done = done and not lost",
         (BASELINES,),
+    ),
+    # ---------------------------------------------------------------- networks
+    Fault(
+        "balanced Gamma: classes divided by their size, not by its root",
+        "gamma.py",
+        "Y / np.sqrt(Y.sum(axis=0)) if",
+        "Y / Y.sum(axis=0) if",
+        (GAMMA,),
+    ),
+    Fault(
+        "H*: each class once instead of its pairs",
+        "gamma.py",
+        "np.diag(table) @ sizes**2)",
+        "np.diag(table) @ sizes)",
+        (GAMMA, CONSTRUCTION),
+    ),
+    Fault(
+        "best bandwidth: the search off by a few grid points",
+        "kernels.py",
+        "around = points[max(k - 1, 0)], points[min(k + 1, grid - 1)]",
+        "around = points[max(k - 3, 0)], points[max(k - 2, 1)]",
+        (KERNELS,),
+    ),
+    Fault(
+        "class sums: not made orthonormal",
+        "construction.py",
+        "return sums @ (vectors / np.sqrt(values)) @ vectors.T",
+        "return sums / np.sqrt(np.trace(inner))",
+        (CONSTRUCTION,),
+    ),
+    Fault(
+        "construction: no look at the next layer",
+        "construction.py",
+        "if reach >= STILL:",
+        "if reach >= 0:",
+        (CONSTRUCTION,),
+    ),
+    Fault(
+        "construction: equal rows of different classes let through",
+        "construction.py",
+        "    if clash.any():",
+        "    if False:",
+        (CONSTRUCTION,),
+    ),
+    Fault(
+        "network: a layer is kept though H does not rise",
+        "network.py",
+        "if layer.hsic < layers[-1].hsic + LEAST_GAIN:\n                    break",
+        "if False:\n                    break",
+        (NETWORK,),
+    ),
+    Fault(
+        "network: the first network grown is kept, whatever it reaches",
+        "network.py",
+        "if best[0][-1].hsic > self.threshold:",
+        "if best:",
+        (NETWORK,),
+    ),
+    Fault(
+        "network: weights of Gram columns without the root of the eigenvalues",
+        "network.py",
+        "return GramColumns(Z, kernel), V * roots, V / roots",
+        "return GramColumns(Z, kernel), V * roots, V / roots**2",
+        (NETWORK,),
+    ),
+    Fault(
+        "network: random features not divided by the root of their number",
+        "network.py",
+        "np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(angles.shape[1])",
+        "np.hstack([np.cos(angles), np.sin(angles)])",
+        (NETWORK,),
+    ),
+    Fault(
+        "network: bandwidth of the random features forgotten",
+        "network.py",
+        "self.frequencies(Z.shape[1], m) / kernel.sigma",
+        "self.frequencies(Z.shape[1], m)",
+        (NETWORK,),
+    ),
+    Fault(
+        "network: the ridge ignored",
+        "network.py",
+        "if np.isfinite(ridge):",
+        "if False:",
+        (NETWORK,),
+    ),
+    Fault(
+        "network: class means not scaled to length 1 for the cosines",
+        "network.py",
+        " - np.log(len(own)) - np.log(size) / 2",
+        " - np.log(len(own))",
+        (NETWORK,),
+    ),
+    Fault(
+        "network: sums of the cosines instead of means",
+        "network.py",
+        " - np.log(len(own)) - np.log(size) / 2",
+        " - np.log(size) / 2",
+        (NETWORK,),
+    ),
+    Fault(
+        "alignment: rows not centred",
+        "network.py",
+        "centred = np.sum(K * K) - 2 * np.sum(K.sum(axis=1) ** 2) / len(K)",
+        "centred = np.sum(K * K)",
+        (NETWORK,),
+    ),
+    Fault(
+        "geometry: T upside down",
+        "network.py",
+        "squares[same].sum() / squares[~same].sum()),",
+        "squares[~same].sum() / squares[same].sum()),",
+        (NETWORK,),
+    ),
+    Fault(
+        "geometry: C of pairs within classes over those between",
+        "network.py",
+        "K[~same].sum() / K[same].sum()",
+        "K[same].sum() / K[~same].sum()",
+        (NETWORK,),
+    ),
+    Fault(
+        "network: separation with the wrong sign",
+        "network.py",
+        "return float(K[self.same].mean() - K[~self.same].mean())",
+        "return float(K[~self.same].mean() - K[self.same].mean())",
+        (NETWORK,),
+    ),
+    Fault(
+        "adversarial twins in one class",
+        "datasets.py",
+        "X + scale * rng.standard_normal(X.shape)]), np.arange(n) // (n // 2)",
+        "X + scale * rng.standard_normal(X.shape)]), np.arange(n) % 2",
+        (DATASETS,),
     ),
 ]
 

@@ -88,7 +88,7 @@ def test_front_page_counts_are_fresh():
 
 
 def test_numbered_items_are_complete():
-    """Every numbered item of chapters 2 and 5 and appendix C has a row."""
+    """Every numbered item of chapters 2, 5 and 6 and appendices C and D has a row."""
     wanted = {f"def-{k}" for k in range(1, 10)}
     wanted |= {f"eq-2.{k}" for k in range(4, 16)} | {
         "eq-2.1",
@@ -102,6 +102,13 @@ def test_numbered_items_are_complete():
     wanted |= {f"fig-5.{k}" for k in (1, 2)} | {f"eq-C.{k}" for k in range(1, 121)}
     kernels = ("linear", "squared", "polynomial", "gaussian", "multiquadratic")
     wanted |= {f"tab-5.{t}-{k}" for t in (1, 2, 3) for k in kernels}
+    wanted |= {f"eq-6.{k}" for k in range(1, 15)} | {f"thm-6.{k}" for k in (1, 2, 3)}
+    wanted |= {f"eq-D.{k}" for k in range(1, 170)} | {f"lem-D.{k}" for k in range(1, 7)}
+    wanted |= {f"fig-D.{k}" for k in range(1, 19)} | {f"fig-6.{k}" for k in (1, 2, 3)}
+    wanted |= {"alg-5", "cor-2", "cor-3"}
+    sets = ("random", "adver", "spiral", "wine", "cancer", "car", "face", "divorce")
+    wanted |= {f"tab-6.1-{s}-{loss}" for s in sets for loss in ("H", "CE", "MSE")}
+    wanted |= {f"tab-D.7-{s}" for s in sets}
     assert wanted - set(LEDGER) == set()
 
 

@@ -27,8 +27,8 @@ from ismlit.network import (
 
 @parametrize_with_checks(
     [
-        KernelDependenceNetwork(),
-        KernelDependenceNetwork(random_features=16),
+        KernelDependenceNetwork(ridges=(np.inf, 1e-6)),  # two suffice, and save minutes
+        KernelDependenceNetwork(ridges=(np.inf,), random_features=16),
         KernelDependenceNetwork(safeguard=False, bandwidth="hsic"),
     ]
 )
@@ -66,14 +66,22 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("options", [{}, {"bandwidth": "separation"}, {"balanced": True}])
-def test_hsic_rises_to_the_threshold(name, options):
-    X, y = CASES[name]()
+def rises(X, y, **options):
     found = KernelDependenceNetwork(**options).fit(X, y)
     assert np.all(np.diff(found.h_sequence_) > 0)
     assert found.converged_ and found.h_sequence_[-1] > 0.99
     assert found.score(X, y) > 0.995  # HSIC of 0.99 leaves room for a sample in 200
+
+
+@pytest.mark.parametrize("name", ["wine", "spiral", "adversarial", "noise"])
+def test_hsic_rises_to_the_threshold(name):
+    rises(*CASES[name]())
+
+
+@pytest.mark.parametrize("options", [{"bandwidth": "separation"}, {"balanced": True}])
+def test_hsic_rises_by_other_rules(options):
+    rises(*CASES["wine"](), **options)
+    rises(*CASES["adversarial"](), **options)
 
 
 def test_h_sequence_is_normalised_hsic_of_the_output(wine, network):
@@ -103,8 +111,8 @@ def test_sharper_ridges_are_used_only_where_needed(wine):
     with pytest.warns(ConvergenceWarning, match="below threshold"):
         smooth.fit(X, y)
     assert not smooth.converged_
-    sharp = KernelDependenceNetwork().fit(X, y)
-    assert sharp.ridge_ < 1 and sharp.converged_
+    sharp = KernelDependenceNetwork(ridges=(np.inf, 1e-8)).fit(X, y)
+    assert sharp.ridge_ == 1e-8 and sharp.converged_
 
 
 def test_the_fallback_never_lowers_hsic():
@@ -180,7 +188,7 @@ def test_many_samples_with_random_features():
     X, y = datasets.make_spiral(6000, random_state=0)
     model = KernelDependenceNetwork(random_features=128, random_state=0, max_layers=4)
     model.fit(scale(X), y)
-    assert model._points.shape[0] <= 1001
+    assert model._points.shape[0] <= 1003  # the share of each of three classes, rounded up
     assert np.all(np.diff(model.h_sequence_) > 0)
     fresh, labels = datasets.make_spiral(600, random_state=1)
     assert model.score(scale(fresh), labels) > 0.97  # three arms apart by several deviations

@@ -22,7 +22,7 @@ from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
 from ismlit import datasets
-from ismlit.experiments import SEED, printed
+from ismlit.experiments import SEED, printed, results
 from ismlit.gamma import normalized_hsic, supervised
 from ismlit.kernels import ConstantKernelError, best_bandwidth
 from ismlit.network import Alignment, KernelDependenceNetwork, geometry
@@ -100,12 +100,12 @@ def scaled(X, train, test):
     return *map(scaler.transform, (X[train], X[test])), StandardScaler().fit_transform(X[test])
 
 
-def one(method, X, y, train, test):
-    """One fold of one method, as a dict of numbers."""
+def one(method, X, y, train, test, widths=None):
+    """One fold of one method, as a dict of numbers; `widths` of the network, for the MLPs."""
     A, B, own = scaled(X, train, test)
     with warnings.catch_warnings():  # a network that stops short is a result here
         warnings.simplefilter("ignore")
-        model, seconds = fitted(method, A, y[train])
+        model, seconds = fitted(method, A, y[train], widths)
         found = {
             "train": model.score(A, y[train]),
             "test": model.score(B, y[test]),
@@ -117,13 +117,11 @@ def one(method, X, y, train, test):
     return found
 
 
-def fitted(method, A, y):
+def fitted(method, A, y, widths=None):
     """A fitted model and the seconds that it took."""
     if method in MLPS:
-        network = KernelDependenceNetwork(**DESCRIBED, max_layers=stop(A, y)).fit(A, y)
         loss, _, wide = method.partition(", ")
-        widths = [300 if wide else layer.W.shape[1] for layer in network.layers_]
-        model = perceptron(loss, widths)
+        model = perceptron(loss, [300 if wide else q for q in widths])
     elif method == STOPPED:
         model = KernelDependenceNetwork(**DESCRIBED, max_layers=stop(A, y))
     elif method in NETWORKS:
@@ -227,15 +225,26 @@ def _of_outputs(Z, y):
 def row_of(name, method, folds=10, jobs=1):
     """What `one` gives, as lists over the folds."""
     X, y, splits = folds_of(name, folds)
-    found = Parallel(jobs)(delayed(one)(method, X, y, *split) for split in splits)
+    extra = [()] * len(splits)
+    if method in MLPS:
+        extra = [(widths,) for widths in network_widths(name, folds, jobs)]
+    work = (delayed(one)(method, X, y, *a, *b) for a, b in zip(splits, extra))
+    found = Parallel(jobs)(work)
     return {key: [f[key] for f in found] for key in found[0]}
+
+
+def network_widths(name, folds, jobs):
+    """The widths of the network that stops by the silhouette, fold by fold; stored, or made."""
+    wanted = {"set": name, "method": STOPPED}
+    row = next((r for r in results("table-6.1") if wanted.items() <= r.items()), None)
+    return (row or row_of(name, STOPPED, folds, jobs))["widths"][:folds]
 
 
 def rows(only="", folds=10, jobs=1):
     """Row by row, those whose name (set/method) starts with `only`."""
     for name in SETS | VARIANTS:
         for method in METHODS:
-            wanted = name in SETS or method not in MLPS
+            wanted = name in SETS or method in ("H", STOPPED, *PEERS)
             if wanted and f"{name}/{method}".startswith(only):
                 yield {"set": name, "method": method} | row_of(name, method, folds, jobs)
 
