@@ -9,10 +9,10 @@ from scipy.linalg import eigh
 from sklearn.utils import check_X_y
 
 from ismlit.gamma import class_table, ideal_hsic, one_hot, supervised
-from ismlit.kernels import Gaussian, betas
+from ismlit.kernels import Gaussian, squared_distances
 
 FINEST = 6  # the smallest bandwidth tried: so many times below the smallest distance
-STILL = 0.97  # share of H* that the next layer must be able to reach; with 0.9 some networks jam
+STILL = 0.98  # share of H* that the next layer must be able to reach; with 0.9 some jam
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +72,15 @@ def class_sum_network(X, y, *, layers=12, sigmas=None, share=0.999, orthonormal=
     ----------
     layers : int
         How many layers the rise of H is spread over, at most; ignored when `sigmas` are given.
+        Few layers may fall short of `share`.
     sigmas : sequence of float, optional
         The bandwidths, one a layer. By default a rule finds them: H is to rise in equal steps to
         `share` of H*, and each sigma is the largest (on a grid of 80) with which H reaches its
-        step and the next layer could still reach 0.97 H*. Where there is none, the one that
-        leaves the next layer most. The network ends when `share` is reached.
+        step (the first layer need not) and the next layer could still reach 0.98 H*. Where
+        there is none, the one that leaves the next layer most; in the last layer, the best.
+        The network ends when `share` is reached, or when no bandwidth raises H.
     share : float
-        Of H*, at which to stop.
+        Of H*, at which to stop; above 0 and at most 1.
     orthonormal : bool
         False takes the printed W_s, see `class_sum_images`.
 
@@ -100,20 +102,27 @@ def class_sum_network(X, y, *, layers=12, sigmas=None, share=0.999, orthonormal=
     table, _ = class_table(y)
     if not (table[~np.eye(len(table), dtype=bool)] < 0).all():
         raise ValueError(
-            "Gamma is not negative between all classes, so H* is not the largest HSIC: two "
-            "classes' shares add up to less than the sum of all squared shares"
+            "Gamma is not negative between all classes, so H* is not the only largest HSIC: two "
+            "classes' shares add up to no more than the sum of all squared shares"
         )
-    squares = _squares(X)
-    clash = (squares <= 1e-24 * squares.max()) & (y[:, None] != y)
+    if not (0 < share <= 1 and layers >= 1 and (sigmas is None or len(sigmas))):
+        raise ValueError(
+            "share must be in (0, 1], layers at least 1 and sigmas not empty, got "
+            f"share = {share!r}, layers = {layers!r}, sigmas = {sigmas!r}"
+        )
+    squares = squared_distances(X)
+    clash = (squares == 0) & (y[:, None] != y)
     if clash.any():
         i, j = np.argwhere(clash)[0]
         raise ValueError(f"rows {i} and {j} of X coincide but differ in class: drop one of them")
     rule = _Rule(y, layers, share, orthonormal)
     found, images, grams, Z = [], [], [], X
     for level in range(layers if sigmas is None else len(sigmas)):
-        squares = _squares(Z)
+        squares = squared_distances(Z)
         h = found[-1][1] if found else 0.0
         sigma = rule.choose(squares, level, h) if sigmas is None else float(sigmas[level])
+        if sigma is None:
+            break
         K = _gaussian(squares, sigma)
         found.append((sigma, rule.share_of(K)))
         images.append(Z)
@@ -137,37 +146,27 @@ class _Rule:
         return float(np.sum(self.F * (K @ self.F)) / self.ideal)
 
     def choose(self, squares, level, h):
-        """sigma of the layer `level` (from 0), whose images have these squared distances."""
+        """sigma of the layer `level` (from 0), or None: for images with these squared distances."""
         target = h + (self.share - h) / (self.layers - level)
-        last, fallback = level == self.layers - 1, (-np.inf, None)
+        last, others = level == self.layers - 1, []
         for sigma in _grid(squares, 80):
             K = _gaussian(squares, sigma)
             value = self.share_of(K)
-            if value <= h or (value < target and level):
+            if value <= h:
                 continue
-            if last:
+            reach = value if last else self.reach(K)
+            if reach >= (target if last else STILL) and (value >= target or not level):
                 return sigma
-            reach = self.reach(K)
-            if reach >= STILL:
-                return sigma
-            fallback = max(fallback, (reach, sigma))
-        if fallback[1] is None:
-            raise ValueError("no bandwidth raises H further; ask for fewer layers")
-        return fallback[1]
+            others.append((value >= target, reach, sigma))
+        return max(others)[2] if others else None
 
     def reach(self, K):
         """The most that one further layer on top of K can reach, over a coarse grid."""
         try:
-            squares = _squares(class_sum_images(K, self.y, self.orthonormal))
+            squares = squared_distances(class_sum_images(K, self.y, self.orthonormal))
         except ValueError:  # dependent class sums
             return -np.inf
         return max(self.share_of(_gaussian(squares, sigma)) for sigma in _grid(squares, 27))
-
-
-def _squares(Z):
-    squares = betas("difference", Z - Z.mean(axis=0), Z - Z.mean(axis=0))
-    np.fill_diagonal(squares, 0)
-    return squares
 
 
 def _gaussian(squares, sigma):

@@ -441,6 +441,8 @@ def make_two_views(n=400, noise_features=0, *, random_state=None):
 
 def make_random_labels(n=80, d=2, *, random_state=None):
     """Standard normal X (n, d) and labels (n,) of two equal halves that know nothing of X."""
+    if n != int(n) or n % 2 or n < 2:
+        raise ValueError(f"n must be a positive even number (equal halves), got {n!r}")
     rng = check_random_state(random_state)
     return rng.standard_normal((n, d)), rng.permutation(np.arange(n) % 2)
 

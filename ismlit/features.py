@@ -111,10 +111,7 @@ class FeatureProblem(Problem):
     def frequencies(self, q):
         """Omega of shape (q, m), in units of 1 / sigma: the same in every call."""
         if q not in self._frequencies:
-            with warnings.catch_warnings():  # balance wants a power of two; any m is allowed
-                warnings.simplefilter("ignore", UserWarning)
-                normal = MultivariateNormalQMC(np.zeros(q), seed=self._seed)
-                self._frequencies[q] = normal.random(self.features).T
+            self._frequencies[q] = even_frequencies(q, self.features, self._seed)
         return self._frequencies[q] / self.kernel.sigma
 
     @cached_property
@@ -209,18 +206,29 @@ class FeatureProblem(Problem):
         return value, ((phi + phi.T) / 2).astype(self.X.dtype)
 
 
-def _features(rows, frequencies):
+def even_frequencies(q, m, seed):
+    """m frequencies of N(0, I) in q dimensions (q, m), from a scrambled Sobol sequence."""
+    with warnings.catch_warnings():  # balance wants a power of two; any m is allowed
+        warnings.simplefilter("ignore", UserWarning)
+        return MultivariateNormalQMC(np.zeros(q), seed=seed).random(m).T
+
+
+def waves(rows, frequencies):
+    """Cosines and sines (n, 2m) of rows (n, q) at frequencies (q, m).
+
+    Products of two rows of it, over m, are close to the Gaussian kernel.
+    """
     angles = rows @ frequencies
     return np.hstack([np.cos(angles), np.sin(angles)])
 
 
 def _sums(g, rows, frequencies):
     """Class, sum of the features of its rows, and X' times the features."""
-    Z = _features(rows, frequencies)
+    Z = waves(rows, frequencies)
     return g, Z.sum(axis=0, dtype=float), rows.T @ Z
 
 
 def _degrees(g, rows, frequencies, u):
     """X' D X of some rows of class g, D the row sums of Gamma o K."""
-    degrees = _features(rows, frequencies) @ u[g].astype(rows.dtype)
+    degrees = waves(rows, frequencies) @ u[g].astype(rows.dtype)
     return (rows.T @ (degrees[:, None] * rows)).astype(float)

@@ -150,7 +150,7 @@ def class_table(y, balanced=False):
     """What `supervised` says of two samples by their classes: Gamma (k, k), and the class sizes.
 
     Between classes a and b with shares p the entry is sum p^2 - p_a - p_b, hence negative unless
-    both are small; see claim txt-6-gamma.
+    both are small; see claim txt-6-gamma. Balanced, it is -1/n.
     """
     Y = one_hot(y)
     gamma = supervised(y, balanced)

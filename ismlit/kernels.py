@@ -390,6 +390,15 @@ def betas(pairs, left, right):
     return np.maximum(inner, 0, out=inner)
 
 
+def squared_distances(Z):
+    """Squared distances of the rows of Z (n, q): exactly 0 where they are mere rounding."""
+    Z = Z - Z.mean(axis=0)
+    squares, sizes = betas("difference", Z, Z), np.einsum("ij,ij->i", Z, Z)
+    squares[squares <= 1e-13 * (sizes[:, None] + sizes)] = 0
+    np.fill_diagonal(squares, 0)
+    return squares
+
+
 def gram(kernel, X, W=None, X2=None):
     """Gram matrix K of shape (n, m) between X (n, d) and X2 (m, d; default X), seen through W.
 
@@ -482,8 +491,13 @@ def max_separation(X, y, *, bounds=(0.05, 20.0)):
     if same.all():
         raise ValueError("max_separation needs at least two classes in y, got one")
     low, high = median_distance(X) * np.asarray(bounds)
-    separation = lambda K: K[same].mean() - K[~same].mean()
-    return best_bandwidth(_distances(X) ** 2, separation, low, high, 60, 1e-5)[0]
+    score = lambda K: separation(K, same)
+    return best_bandwidth(_distances(X) ** 2, score, low, high, 60, 1e-5)[0]
+
+
+def separation(K, same):
+    """Mean of K over the pairs of one class, `same` (n, n), minus that over the others."""
+    return float(K[same].mean() - K[~same].mean())
 
 
 def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
@@ -491,12 +505,19 @@ def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
 
     squares (n, n): squared distances. ``score(K)`` is maximised over a log grid, then by a
     bounded search between the neighbours of the best point, to `tol` in log sigma.
+
+    Raises
+    ------
+    ValueError
+        If the score is not finite somewhere on the grid.
     """
     from scipy.optimize import minimize_scalar
 
     loss = lambda log_sigma: -score(np.exp(-squares / (2 * np.exp(2 * log_sigma))))
     points = np.linspace(np.log(low), np.log(high), grid)
     losses = [loss(point) for point in points]
+    if not np.isfinite(losses).all():
+        raise ValueError("the score of a bandwidth is not finite: check the squared distances")
     k = int(np.argmin(losses))
     around = points[max(k - 1, 0)], points[min(k + 1, grid - 1)]
     found = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": tol})

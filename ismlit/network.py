@@ -14,7 +14,6 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.linalg import eigh, svd
 from scipy.special import logsumexp, softmax
-from scipy.stats.qmc import MultivariateNormalQMC
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -22,19 +21,29 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ismlit.gamma import class_table, supervised
+from ismlit.features import even_frequencies, waves
+from ismlit.gamma import ideal_hsic, supervised
 from ismlit.ism import ism, starting_point
-from ismlit.kernels import ConstantKernelError, Gaussian, best_bandwidth, betas, gram
+from ismlit.kernels import (
+    ConstantKernelError,
+    Gaussian,
+    best_bandwidth,
+    betas,
+    gram,
+    separation,
+    squared_distances,
+)
 from ismlit.phi import Problem
 
 MOST_PAIRS = 2000  # with random features: most samples all of whose pairs are summed,
 SAMPLE = 1000  # and on how many HSIC is measured when there are more
 RIDGES = (np.inf, *(10.0**-k for k in range(1, 11)))
+FEWEST = 50  # of each class, if there are so many
 LEAST_GAIN = 1e-3  # of normalised HSIC, for a further layer or a further turn of one
 
 
@@ -73,8 +82,7 @@ class Waves:
     frequencies: np.ndarray
 
     def __call__(self, Z):
-        angles = Z @ self.frequencies
-        return np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(angles.shape[1])
+        return waves(Z, self.frequencies) / np.sqrt(self.frequencies.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,13 +152,14 @@ def geometry(Z, kernel, y):
     classes, index = np.unique(y, return_inverse=True)
     same = index[:, None] == index
     gamma = supervised(y)
-    table, sizes = class_table(y)
     K, squares = gram(kernel, Z), betas("difference", Z, Z)
     centres = np.array([Z[index == k].mean(axis=0) for k in range(len(classes))])
-    log_p = np.log(softmax(_log_cosines(Z, Z, index, kernel), axis=1)[np.arange(len(Z)), index])
+    cosines = log_cosines(Z, Z, index, kernel, class_sizes(Z, index, kernel))
+    log_p = np.log(softmax(cosines, axis=1)[np.arange(len(Z)), index])
+    align = Alignment(gamma)
     return {
-        "H": Alignment(gamma)(K),
-        "share": float(np.sum(gamma.F * (K @ gamma.F)) / (np.diag(table) @ sizes**2)),
+        "H": align(K),
+        "share": align.trace(K) / ideal_hsic(y),
         "T": float(squares[same].sum() / squares[~same].sum()),
         "C": float(K[~same].sum() / K[same].sum()),
         "C mean": float(K[~same].mean() / K[same].mean()),
@@ -159,18 +168,20 @@ def geometry(Z, kernel, y):
     }
 
 
-def _log_cosines(Z, points, index, kernel):
+def class_sizes(points, index, kernel):
+    """Logarithms (k,) of the squared lengths of the class means in feature space."""
+    classes = [points[index == k] for k in range(index.max() + 1)]
+    return np.log([gram(kernel, own).mean() if len(own) > 1 else 1.0 for own in classes])
+
+
+def log_cosines(Z, points, index, kernel, sizes):
     """Log cosine between each image in Z and each class's mean in feature space, (n, k).
 
     In logarithms, so that a sample far from all of them still has a nearest.
     """
-    found = []
     scaled = -betas("difference", Z, points) / (2 * kernel.sigma**2)
-    for k in range(index.max() + 1):
-        own = points[index == k]
-        size = gram(kernel, own).mean() if len(own) > 1 else 1.0
-        found.append(logsumexp(scaled[:, index == k], axis=1) - np.log(len(own)) - np.log(size) / 2)
-    return np.array(found).T
+    sums = [logsumexp(scaled[:, index == k], axis=1) for k in range(len(sizes))]
+    return np.array(sums).T - np.log(np.bincount(index)) - sizes / 2
 
 
 # ---------------------------------------------------------------- solving one layer
@@ -179,51 +190,60 @@ def _log_cosines(Z, points, index, kernel):
 class _Solver:
     """What the layers of one fit share: Gamma, the samples HSIC is measured on, the rules."""
 
-    def __init__(self, y, model):
+    def __init__(self, X, y, model):
         self.model, self.rng = model, check_random_state(model.random_state)
-        self.gamma = supervised(y, model.balanced)
+        self.gamma = supervised(y)
         self.classes, self.index = np.unique(y, return_inverse=True)
+        _, first, rows = np.unique(X, axis=0, return_index=True, return_inverse=True)
+        self.twin = first[rows.ravel()]  # rows that coincide share the first one's image
         self.sample = self._sample(len(y))
-        self.score = Alignment(supervised(y[self.sample], model.balanced))
-        self.separate = _Separation(y[self.sample])
+        self.score = Alignment(supervised(y[self.sample]))
         self.n_iter = 0
 
     def _sample(self, n):
-        """All samples; of more than MOST_PAIRS with random features, SAMPLE by class shares."""
+        """All samples; of more than MOST_PAIRS with random features, SAMPLE by class shares.
+
+        At least FEWEST of each class, or all that it has.
+        """
         if self.model.random_features is None or n <= MOST_PAIRS:
             return np.arange(n)
         order = self.rng.permutation(n)
         classes = [order[self.index[order] == k] for k in range(len(self.classes))]
-        return np.sort(np.concatenate([c[: -(-SAMPLE * len(c) // n)] for c in classes]))
+        sizes = [max(-(-SAMPLE * len(c) // n), FEWEST) for c in classes]
+        return np.sort(np.concatenate([c[:size] for c, size in zip(classes, sizes)]))
+
+    def clash(self):
+        """Two rows of X that coincide but differ in class, or None."""
+        found = np.flatnonzero(self.index != self.index[self.twin])
+        return (self.twin[found[0]], found[0]) if found.size else None
 
     def bandwidth(self, Z):
         """sigma for images Z by the rule asked for, and the normalised HSIC that it gives.
 
-        Searched from a fifth of the smallest distance, below which K = I to 4e-6, to a hundred
-        times the root mean square one, beyond which K is linear in the squared distances.
+        Searched from a fifth of the smallest distance, below which K = I to 4e-6 (but not below a
+        thousandth of the root mean square distance), to a hundred times the latter.
         """
-        Z = Z[self.sample]
-        squares = betas("difference", Z - Z.mean(axis=0), Z - Z.mean(axis=0))
-        np.fill_diagonal(squares, 0)
+        squares = squared_distances(Z[self.sample])
         scale = np.sqrt(squares.mean())
-        apart = squares[squares > (1e-9 * scale) ** 2]
-        if not apart.size:
+        if not squares.any():
             raise ConstantKernelError(
                 "all images coincide, so no kernel on them can tell the classes apart: are all "
                 "rows of X the same?"
             )
-        low = max(1e-3 * scale, np.sqrt(apart.min()) / 5)
-        rule = {
-            "normalized_hsic": self.score,
-            "hsic": self.score.trace,
-            "separation": self.separate,
-        }
-        sigma, _ = best_bandwidth(squares, rule[self.model.bandwidth], low, 100 * scale)
+        low = max(1e-3 * scale, np.sqrt(squares[squares > 0].min()) / 5)
+        rules = dict(normalized_hsic=self.score, hsic=self.score.trace, separation=self.separate)
+        sigma, _ = best_bandwidth(squares, rules[self.model.bandwidth], low, 100 * scale)
         return sigma, self.score(np.exp(-squares / (2 * sigma**2)))
+
+    def separate(self, K):
+        """The criterion of thesis D.11 (eq-D.165)."""
+        index = self.index[self.sample]
+        return separation(K, index[:, None] == index)
 
     def layer(self, features, R, back, W, sigma, hsic):
         """The layer, and the images (n, q) of the training samples."""
-        return Layer(features, W if back is None else back @ W, Gaussian(sigma), hsic), R @ W
+        Z = (R @ W)[self.twin]
+        return Layer(features, W if back is None else back @ W, Gaussian(sigma), hsic), Z
 
     def start(self, R, ridge):
         """Directions of ridge discriminant analysis on the features R, as many as (6.3) has.
@@ -247,8 +267,9 @@ class _Solver:
         missing = min(q, R.shape[1]) - W.shape[1]
         if missing < 1:
             return W
-        rest = R - (R @ W) @ W.T
-        return np.hstack([W, svd(rest, full_matrices=False)[2][:missing].T])
+        rest = np.linalg.qr(W, mode="complete")[0][:, W.shape[1] :]
+        spread = svd(R @ rest, full_matrices=True)[2][:missing]
+        return np.hstack([W, rest @ spread.T])
 
     def wide(self, R):
         """Width by the rule that gives Appendix D.7: 90 % of the sum of R's singular values."""
@@ -291,7 +312,7 @@ class _Solver:
         return found.W
 
     def first(self, R, features):
-        """The first layer: wide, so that no two samples come to lie on each other."""
+        """The first layer: wide, so that samples stay apart."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             problem = Problem(R, self.gamma, Gaussian(1.0))
@@ -300,23 +321,30 @@ class _Solver:
         return self.layer(features, R, None, W, sigma, hsic)
 
     def next(self, features, R, back, before, ridge):
-        """A further layer; where H does not rise, the start of (6.3), which cannot lower it."""
+        """A further layer; where H does not rise, the start of (6.3) is tried as well.
+
+        With exact features and all its columns that start keeps the numerator of normalised HSIC
+        and cannot raise its denominator, in the limit of a large sigma (txt-6-monotone).
+        """
         hsic, sigma, W = self.climb(R, self.start(R, ridge))
-        if hsic < before + LEAST_GAIN:
+        if not self.gains(hsic, before):
             W0 = self.start(R, np.inf)
             sigma0, hsic0 = self.bandwidth(R @ W0)
             hsic, sigma, W = max((hsic, sigma, W), (hsic0, sigma0, W0), key=lambda found: found[0])
         return self.layer(features, R, back, W, sigma, hsic)
+
+    def gains(self, hsic, before):
+        """Whether a layer is worth keeping: it passes the threshold, or gains enough."""
+        return hsic > before and hsic >= min(before + LEAST_GAIN, self.model.threshold)
 
     def published(self, features, R, back):
         """A layer as described: sigma from the layer's input, then ISM, its last point kept."""
         sigma, _ = self.bandwidth(R)
         options = dict(method="published", tol=1e-2, max_iter=50)
         W = self.ism(R, sigma, init="taylor", q=self.wide(R), **options)
-        Z = R @ W
-        return self.layer(
-            features, R, back, W, sigma, self.score(gram(Gaussian(sigma), Z[self.sample]))
-        )
+        squares = squared_distances((R @ W)[self.twin][self.sample])
+        hsic = self.score(np.exp(-squares / (2 * sigma**2)))
+        return self.layer(features, R, back, W, sigma, hsic)
 
     def lift(self, Z, kernel):
         """The next layer's input: its features, their values R (n, m), and how W returns.
@@ -325,29 +353,15 @@ class _Solver:
         """
         m = self.model.random_features
         if m is not None:
-            features = Waves(self.frequencies(Z.shape[1], m) / kernel.sigma)
+            seed = self.rng.randint(2**31 - 1)
+            features = Waves(even_frequencies(Z.shape[1], m, seed) / kernel.sigma)
             return features, features(Z), None
-        values, vectors = eigh(gram(kernel, Z))
-        keep = values > 1e-12 * values[-1]
+        squares = squared_distances(Z)
+        values, vectors = eigh(np.exp(-squares / (2 * kernel.sigma**2)))
+        rounding = 4 * np.finfo(float).eps * squares.max() / kernel.sigma**2
+        keep = values > max(1e-12, rounding) * values[-1]
         roots, V = np.sqrt(values[keep]), vectors[:, keep]
         return GramColumns(Z, kernel), V * roots, V / roots
-
-    def frequencies(self, q, m):
-        """m frequencies of N(0, I) in q dimensions (q, m), from a scrambled Sobol sequence."""
-        with warnings.catch_warnings():  # balance wants a power of two; any m is allowed
-            warnings.simplefilter("ignore", UserWarning)
-            normal = MultivariateNormalQMC(np.zeros(q), seed=self.rng.randint(2**31 - 1))
-            return normal.random(m).T
-
-
-class _Separation:
-    """Mean kernel value within classes minus that between (eq-D.165)."""
-
-    def __init__(self, y):
-        self.same = y[:, None] == y
-
-    def __call__(self, K):
-        return float(K[self.same].mean() - K[~self.same].mean())
 
 
 # ---------------------------------------------------------------- the classifier
@@ -358,9 +372,9 @@ class KernelDependenceNetwork(
 ):
     """Classify by a network of Gaussian layers, each solved for dependence on the labels.
 
-    A layer is added while it raises the normalised HSIC between output and labels, and until that
-    passes `threshold`; a sample then gets the class whose mean output is at the smallest angle.
-    The sequence of HSIC values rises by construction.
+    A layer is kept only if it raises the normalised HSIC between output and labels, by 0.001 or
+    past `threshold`, where the network ends; so the sequence of HSIC values rises. A sample
+    gets the class whose mean output is at the smallest angle.
 
     Parameters
     ----------
@@ -368,25 +382,24 @@ class KernelDependenceNetwork(
     threshold : float, default=0.99
         Normalised HSIC at which to stop.
     width : int, optional
-        Columns of every W. By default from spectra: the first layer keeps 90 % of the sum of X's
-        singular values (at least two columns a class), later ones the rank of (6.3), which is
-        the number of classes less one.
+        Columns of every W, if its input has so many. By default from spectra: the first layer
+        keeps 90 % of the sum of X's singular values (at least two columns a class), later ones
+        the rank of (6.3), which is the number of classes less one.
     bandwidth : {"normalized_hsic", "hsic", "separation"}, default="normalized_hsic"
         What each sigma maximises: (6.14), Tr(Gamma K), or the mean kernel value within classes
         less that between (thesis D.11).
-    balanced : bool, default=False
-        Weigh all classes alike, see `ismlit.gamma.supervised`.
     ridges : sequence of float, default=(inf, 0.1, 0.01, ..., 1e-10)
-        Where W of a later layer starts: ridge discriminant directions of its input, infinity
-        being (6.3), 0 interpolation. One network is grown for each in turn, and the first that
-        passes `threshold` is kept, else the one with the highest HSIC: sharper directions are
-        used only where smoother ones do not separate the classes.
+        Above 0. Where W of a later layer starts: ridge discriminant directions of its input,
+        infinity being (6.3); towards 0 they interpolate. One network is grown for each in turn,
+        and the first that passes `threshold` is kept, else the one with the highest HSIC:
+        sharper directions are used only where smoother ones do not separate the classes.
     random_features : int, optional
         Pass so many random Fourier frequencies to the next layer (twice as many columns), in time
         linear in the samples, instead of the exact feature space (quadratic memory, cubic time).
     safeguard : bool, default=True
         False is Algorithm 5 as described: every layer is kept, as wide as the rule for the first
-        one says, with sigma from its input and the last point of plain ISM.
+        one says, with sigma from its input and the last point of plain ISM (tolerance 0.01, at
+        most 50 steps, whatever `tol` and `max_iter` say); HSIC may fall.
     tol : float, default=1e-3
         Of ISM, in each layer.
     max_iter : int, default=20
@@ -438,7 +451,6 @@ class KernelDependenceNetwork(
         "threshold": [Interval(Real, 0, 1, closed="both")],
         "width": [None, Interval(Integral, 1, None, closed="left")],
         "bandwidth": [StrOptions({"normalized_hsic", "hsic", "separation"})],
-        "balanced": ["boolean"],
         "ridges": ["array-like"],
         "random_features": [None, Interval(Integral, 1, None, closed="left")],
         "safeguard": ["boolean"],
@@ -455,7 +467,6 @@ class KernelDependenceNetwork(
         threshold=0.99,
         width=None,
         bandwidth="normalized_hsic",
-        balanced=False,
         ridges=RIDGES,
         random_features=None,
         safeguard=True,
@@ -468,7 +479,6 @@ class KernelDependenceNetwork(
         self.threshold = threshold
         self.width = width
         self.bandwidth = bandwidth
-        self.balanced = balanced
         self.ridges = ridges
         self.random_features = random_features
         self.safeguard = safeguard
@@ -483,16 +493,22 @@ class KernelDependenceNetwork(
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         ridges = np.asarray(self.ridges, dtype=float).ravel()
-        if not (ridges.size and (ridges >= 0).all()):
-            raise ValueError(f"ridges must be numbers of at least 0, got {self.ridges!r}")
+        if not (ridges.size and (ridges > 0).all()):
+            raise ValueError(f"ridges must be numbers above 0, got {self.ridges!r}")
         if self.width is not None and self.width > X.shape[1]:
             raise ValueError(f"width = {self.width} must be at most n_features = {X.shape[1]}")
-        solver = _Solver(y, self)
+        solver = _Solver(X, y, self)
         features = Centred(X.mean(axis=0))
         R = features(X)
+        if not 1e-50 < np.abs(R).max() < 1e50 and R.any():
+            raise ValueError(
+                f"the largest centred entry of X is {np.abs(R).max():.1g}: scale the features, "
+                "for instance by StandardScaler"
+            )
         if self.safeguard:
             first = solver.first(R, features)
-            grown = (self._grow(solver, first, ridge) for ridge in ridges)
+            second = solver.lift(first[1], first[0].kernel) if self._goes_on([first[0]]) else None
+            grown = (self._grow(solver, first, second, ridge) for ridge in ridges)
             layers, Z, self.ridge_ = self._smoothest(grown)
         else:
             layers, Z = self._grow(solver, solver.published(features, R, None))[:2]
@@ -501,18 +517,26 @@ class KernelDependenceNetwork(
         self.h_sequence_ = np.array([layer.hsic for layer in layers])
         self.converged_ = bool(self.h_sequence_[-1] > self.threshold)
         self._points, self._index = Z[solver.sample], solver.index[solver.sample]
+        self._sizes = class_sizes(self._points, self._index, layers[-1].kernel)
         if not self.converged_:
-            self._warn(X, y)
+            self._warn(solver.clash())
         return self
 
-    def _grow(self, solver, first, ridge=None):
-        """Layers on top of the first, the images of the last, and `ridge`."""
+    def _goes_on(self, layers):
+        return layers[-1].hsic <= self.threshold and len(layers) < self.max_layers
+
+    def _grow(self, solver, first, lifted=None, ridge=None):
+        """Layers on top of the first, the images of the last, and `ridge`.
+
+        `lifted` is the input of the second layer, the same for every ridge.
+        """
         (layer, Z), layers = first, [first[0]]
-        while layer.hsic <= self.threshold and len(layers) < self.max_layers:
-            features, R, back = solver.lift(Z, layer.kernel)
+        while self._goes_on(layers):
+            features, R, back = lifted or solver.lift(Z, layer.kernel)
+            lifted = None
             if self.safeguard:
                 layer, images = solver.next(features, R, back, layers[-1].hsic, ridge)
-                if layer.hsic < layers[-1].hsic + LEAST_GAIN:
+                if not solver.gains(layer.hsic, layers[-1].hsic):
                     break
             else:
                 layer, images = solver.published(features, R, back)
@@ -529,12 +553,10 @@ class KernelDependenceNetwork(
                 break
         return best
 
-    def _warn(self, X, y):
-        _, first, rows = np.unique(X, axis=0, return_index=True, return_inverse=True)
-        clash = np.flatnonzero(y != y[first][rows.ravel()])
-        why = "more layers, smaller ridges, or a lower threshold may help"
-        if clash.size:
-            i, j = first[rows.ravel()[clash[0]]], clash[0]
+    def _warn(self, clash):
+        why = "smaller ridges, more layers, or a lower threshold may help"
+        if clash is not None:
+            i, j = clash
             why = f"rows {i} and {j} of X coincide but differ in class: no network tells them apart"
         warnings.warn(
             f"normalised HSIC ends at {self.h_sequence_[-1]:.4f} after {len(self.layers_)} layers, "
@@ -548,6 +570,10 @@ class KernelDependenceNetwork(
 
         layer counts from 1; None is the last (and the only one for containers other than numpy's).
         """
+        return self._images(X, layer)
+
+    def _images(self, X, layer=None):
+        """`transform`, but always an array, whatever container is asked for."""
         check_is_fitted(self)
         Z = validate_data(self, X, dtype=np.float64, reset=False)
         for each in self.layers_[: self._number(layer)]:
@@ -556,8 +582,8 @@ class KernelDependenceNetwork(
 
     def gram(self, X, X2=None, layer=None):
         """Gram matrix after a layer (n_samples, n_samples or as X2): cosines in feature space."""
-        Z = self.transform(X, layer)
-        Z2 = None if X2 is None else self.transform(X2, layer)
+        Z = self._images(X, layer)
+        Z2 = None if X2 is None else self._images(X2, layer)
         return gram(self.layers_[self._number(layer) - 1].kernel, Z, X2=Z2)
 
     def _number(self, layer):
@@ -570,8 +596,9 @@ class KernelDependenceNetwork(
 
     def _scores(self, X):
         """Log cosines with the class means (n, k)."""
-        Z = self.transform(X)
-        return _log_cosines(Z, self._points, self._index, self.layers_[-1].kernel)
+        Z, kernel = self._images(X), self.layers_[-1].kernel
+        known = self._points, self._index, kernel, self._sizes
+        return np.vstack([log_cosines(Z[rows], *known) for rows in gen_batches(len(Z), 4096)])
 
     def predict_proba(self, X):
         """Cosines with the class means in feature space, scaled to sum to 1; not calibrated."""

@@ -123,8 +123,8 @@ FAULTS = [
     Fault(
         "max_separation: the sign of the loss",
         "kernels.py",
-        "K[same].mean() - K[~same].mean()",
-        "K[~same].mean() - K[same].mean()",
+        "float(K[same].mean() - K[~same].mean())",
+        "float(K[~same].mean() - K[same].mean())",
         (KERNELS,),
     ),
     Fault(
@@ -962,8 +962,8 @@ FAULTS = [
     Fault(
         "construction: no look at the next layer",
         "construction.py",
-        "if reach >= STILL:",
-        "if reach >= 0:",
+        "(target if last else STILL)",
+        "(target if last else 0)",
         (CONSTRUCTION,),
     ),
     Fault(
@@ -976,8 +976,8 @@ FAULTS = [
     Fault(
         "network: a layer is kept though H does not rise",
         "network.py",
-        "if layer.hsic < layers[-1].hsic + LEAST_GAIN:\n                    break",
-        "if False:\n                    break",
+        "if not solver.gains(layer.hsic, layers[-1].hsic):",
+        "if False:",
         (NETWORK,),
     ),
     Fault(
@@ -997,15 +997,15 @@ FAULTS = [
     Fault(
         "network: random features not divided by the root of their number",
         "network.py",
-        "np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(angles.shape[1])",
-        "np.hstack([np.cos(angles), np.sin(angles)])",
+        "return waves(Z, self.frequencies) / np.sqrt(self.frequencies.shape[1])",
+        "return waves(Z, self.frequencies)",
         (NETWORK,),
     ),
     Fault(
         "network: bandwidth of the random features forgotten",
         "network.py",
-        "self.frequencies(Z.shape[1], m) / kernel.sigma",
-        "self.frequencies(Z.shape[1], m)",
+        "even_frequencies(Z.shape[1], m, seed) / kernel.sigma",
+        "even_frequencies(Z.shape[1], m, seed)",
         (NETWORK,),
     ),
     Fault(
@@ -1018,15 +1018,15 @@ FAULTS = [
     Fault(
         "network: class means not scaled to length 1 for the cosines",
         "network.py",
-        " - np.log(len(own)) - np.log(size) / 2",
-        " - np.log(len(own))",
+        "- np.log(np.bincount(index)) - sizes / 2",
+        "- np.log(np.bincount(index))",
         (NETWORK,),
     ),
     Fault(
         "network: sums of the cosines instead of means",
         "network.py",
-        " - np.log(len(own)) - np.log(size) / 2",
-        " - np.log(size) / 2",
+        "- np.log(np.bincount(index)) - sizes / 2",
+        "- sizes / 2",
         (NETWORK,),
     ),
     Fault(
@@ -1053,8 +1053,8 @@ FAULTS = [
     Fault(
         "network: separation with the wrong sign",
         "network.py",
-        "return float(K[self.same].mean() - K[~self.same].mean())",
-        "return float(K[~self.same].mean() - K[self.same].mean())",
+        "return separation(K, index[:, None] == index)",
+        "return -separation(K, index[:, None] == index)",
         (NETWORK,),
     ),
     Fault(
@@ -1063,6 +1063,34 @@ FAULTS = [
         "X + scale * rng.standard_normal(X.shape)]), np.arange(n) // (n // 2)",
         "X + scale * rng.standard_normal(X.shape)]), np.arange(n) % 2",
         (DATASETS,),
+    ),
+    Fault(
+        "network: rows that coincide get images of their own",
+        "network.py",
+        "Z = (R @ W)[self.twin]",
+        "Z = R @ W",
+        (NETWORK,),
+    ),
+    Fault(
+        "network: rounding of the distances taken for distances",
+        "kernels.py",
+        "squares[squares <= 1e-13 * (sizes[:, None] + sizes)] = 0",
+        "pass",
+        (NETWORK, CONSTRUCTION),
+    ),
+    Fault(
+        "network: further columns of W not orthogonal to the first",
+        "network.py",
+        'rest = np.linalg.qr(W, mode="complete")[0][:, W.shape[1] :]',
+        "rest = np.eye(len(W))",
+        (NETWORK,),
+    ),
+    Fault(
+        "network: rare classes by their share alone",
+        "network.py",
+        "max(-(-SAMPLE * len(c) // n), FEWEST)",
+        "-(-SAMPLE * len(c) // n)",
+        (NETWORK,),
     ),
 ]
 

@@ -61,6 +61,16 @@ def test_shares_are_of_the_sum_within_classes():
     assert found.shares[0] == pytest.approx(np.sum(G * gram(Gaussian(0.5), X)) / ideal)
 
 
+@pytest.mark.parametrize("layers", [1, 2, 3, 5])
+def test_few_layers_give_what_they_can(layers):
+    X, y = noise(0)
+    found = class_sum_network(X, y, layers=layers)
+    assert len(found.shares) <= layers
+    assert np.all(np.diff(found.shares) > 0)
+    assert found.reached == (found.shares[-1] >= 0.999)
+    assert found.shares[-1] > {1: 0.02, 2: 0.4, 3: 0.9, 5: 0.99}[layers]
+
+
 def test_bad_input():
     X, y = noise(3)
     twins = X.copy()
@@ -69,9 +79,17 @@ def test_bad_input():
     first, second = sorted((i, j))
     with pytest.raises(ValueError, match=f"rows {first} and {second} of X coincide"):
         class_sum_network(twins, y)
+    for d in (10, 50):  # where the distance of twins is rounding, not 0
+        X_d, y_d = noise(3, d=d)
+        X_d[np.flatnonzero(y_d == 1)[0]] = X_d[np.flatnonzero(y_d == 0)[0]]
+        with pytest.raises(ValueError, match="coincide but differ"):
+            class_sum_network(X_d, y_d)
     with pytest.raises(ValueError, match="not negative between all classes"):
         class_sum_network(X[:5], [0, 1, 2, 2, 2])
     with pytest.raises(ValueError, match="sigma"):
         class_sum_network(X, y, sigmas=[0.0])
+    for options in (dict(share=0), dict(share=2.0), dict(layers=0), dict(sigmas=[])):
+        with pytest.raises(ValueError, match="share must be"):
+            class_sum_network(X, y, **options)
     with pytest.raises(ValueError, match="linearly dependent"):
         class_sum_images(np.ones((6, 6)), np.arange(6) % 2)
