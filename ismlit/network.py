@@ -223,7 +223,7 @@ class _Solver:
         Searched from a fifth of the smallest distance, below which K = I to 4e-6 (but not below a
         thousandth of the root mean square distance), to a hundred times the latter.
         """
-        squares = squared_distances(Z[self.sample])
+        squares = squared_distances(Z[self.twin[self.sample]])
         scale = np.sqrt(squares.mean())
         if not squares.any():
             raise ConstantKernelError(
@@ -342,7 +342,7 @@ class _Solver:
         sigma, _ = self.bandwidth(R)
         options = dict(method="published", tol=1e-2, max_iter=50)
         W = self.ism(R, sigma, init="taylor", q=self.wide(R), **options)
-        squares = squared_distances((R @ W)[self.twin][self.sample])
+        squares = squared_distances((R @ W)[self.twin[self.sample]])
         hsic = self.score(np.exp(-squares / (2 * sigma**2)))
         return self.layer(features, R, back, W, sigma, hsic)
 

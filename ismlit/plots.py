@@ -183,12 +183,12 @@ def plot_views(X, labels, pairs, ax=None):
     return ax
 
 
-def plot_network(networks, panels=5):
+def plot_network(networks, panels=4):
     """Images after some layers, by their leading principal component, one row a network.
 
     `networks` maps a label to (network, y), the network with lists `images` and `shares`.
     """
-    size = (2.0 * panels, 1.7 * len(networks))
+    size = (1.7 * panels, 1.6 * len(networks))
     style = dict(figsize=size, squeeze=False, layout="constrained")
     axes = plt.subplots(len(networks), panels, **style)[1]
     for row, (name, (network, y)) in zip(axes, networks.items()):
@@ -201,7 +201,7 @@ def plot_network(networks, panels=5):
                 here = np.asarray(y) == label
                 ax.scatter(first[here], jitter[here], 10, COLOURS[k % 7], MARKERS[k % 7], alpha=0.7)
             ax.set(xticks=[], yticks=[], ylim=(-2, 2))
-            ax.set_title(f"layer {l + 1}: H/H* {network.shares[l]:.2f}", fontsize="small")
+            ax.set_title(f"layer {l + 1}: {network.shares[l]:.2f} H*", fontsize="medium")
         row[0].set_ylabel(name)
     return axes
 
@@ -212,7 +212,8 @@ def plot_layers(network, X, y):
     Images beyond two columns are shown by their two leading principal components.
     """
     order, count = np.argsort(y, kind="stable"), len(network.layers_)
-    size = (2.3 * count + 0.4, 4.4)
+    side = min(2.3, 8.5 / count)
+    size = (side * count + 0.3, 2 * side + 0.5)
     axes = plt.subplots(2, count, figsize=size, squeeze=False, layout="constrained")[1]
     for l, (top, bottom) in enumerate(axes.T, 1):
         Z = network.transform(X, l)
@@ -221,7 +222,7 @@ def plot_layers(network, X, y):
         for k, label in enumerate(np.unique(y)):
             here = np.asarray(y) == label
             top.scatter(Z[here, 0], second[here], 8, COLOURS[k % 7], MARKERS[k % 7], alpha=0.6)
-        top.set_title(f"layer {l}: H {network.h_sequence_[l - 1]:.3f}", fontsize="small")
+        top.set_title(f"{l}: H {network.h_sequence_[l - 1]:.2f}", fontsize="medium")
         bottom.imshow(network.gram(X[order], layer=l), cmap="Blues", vmin=0, vmax=1)
         for ax in (top, bottom):
             ax.set(xticks=[], yticks=[])

@@ -613,8 +613,8 @@ FAULTS = [
     Fault(
         "features: random draws for the Sobol sequence",
         "features.py",
-        "self._frequencies[q] = normal.random(self.features).T",
-        "self._frequencies[q] = np.random.default_rng(0).standard_normal((q, self.features))",
+        "return MultivariateNormalQMC(np.zeros(q), seed=seed).random(m).T",
+        "return np.random.default_rng(0).standard_normal((q, m))",
         (FEATURES,),
         "*scaling*",
     ),

@@ -95,9 +95,9 @@ def test_claims_named_in_docstrings_are_in_the_ledger(module):
 
 
 def test_the_library_is_small():
-    """Statements stay below 2400, however the formatter breaks lines.
+    """Statements stay below 2600, however the formatter breaks lines.
 
-    2000 for the solver and chapter 5, and room for the estimators of three more chapters.
+    2000 for the solver and chapter 5, and room for the estimators and data of other chapters.
     Docstrings do not count, nor what serves the book alone: its claims and its figures.
     """
     statements = [
@@ -108,7 +108,7 @@ def test_the_library_is_small():
         if isinstance(node, ast.stmt)
         and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
     ]
-    assert len(statements) < 2400
+    assert len(statements) < 2600
 
 
 def test_doctests():
