@@ -252,6 +252,7 @@ def test_every_printed_row_has_its_stored_ones():
         assert set(found) == set(table_6_1.READINGS[row["method"]])
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_codes_regress_the_class_number():
     X = np.linspace(0, 1, 60)[:, None]
     y = np.repeat([0, 1, 2], 20)
