@@ -195,7 +195,7 @@ class _Solver:
         self.gamma = supervised(y)
         self.classes, self.index = np.unique(y, return_inverse=True)
         _, first, rows = np.unique(X, axis=0, return_index=True, return_inverse=True)
-        self.twin = first[rows.ravel()]  # rows that coincide share the first one's image
+        self.twin = first[rows.ravel()]  # for each row the first that it coincides with
         self.sample = self._sample(len(y))
         self.score = Alignment(supervised(y[self.sample]))
         self.n_iter = 0
@@ -223,7 +223,7 @@ class _Solver:
         Searched from a fifth of the smallest distance, below which K = I to 4e-6 (but not below a
         thousandth of the root mean square distance), to a hundred times the latter.
         """
-        squares = squared_distances(Z[self.twin[self.sample]])
+        squares = squared_distances(Z[self.sample])
         scale = np.sqrt(squares.mean())
         if not squares.any():
             raise ConstantKernelError(
@@ -242,8 +242,7 @@ class _Solver:
 
     def layer(self, features, R, back, W, sigma, hsic):
         """The layer, and the images (n, q) of the training samples."""
-        Z = (R @ W)[self.twin]
-        return Layer(features, W if back is None else back @ W, Gaussian(sigma), hsic), Z
+        return Layer(features, W if back is None else back @ W, Gaussian(sigma), hsic), R @ W
 
     def start(self, R, ridge):
         """Directions of ridge discriminant analysis on the features R, as many as (6.3) has.
@@ -342,7 +341,7 @@ class _Solver:
         sigma, _ = self.bandwidth(R)
         options = dict(method="published", tol=1e-2, max_iter=50)
         W = self.ism(R, sigma, init="taylor", q=self.wide(R), **options)
-        squares = squared_distances((R @ W)[self.twin[self.sample]])
+        squares = squared_distances((R @ W)[self.sample])
         hsic = self.score(np.exp(-squares / (2 * sigma**2)))
         return self.layer(features, R, back, W, sigma, hsic)
 

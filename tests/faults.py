@@ -1065,13 +1065,6 @@ FAULTS = [
         (DATASETS,),
     ),
     Fault(
-        "network: rows that coincide get images of their own",
-        "network.py",
-        "Z = (R @ W)[self.twin]",
-        "Z = R @ W",
-        (NETWORK,),
-    ),
-    Fault(
         "network: rounding of the distances taken for distances",
         "kernels.py",
         "squares[squares <= 1e-13 * (sizes[:, None] + sizes)] = 0",

@@ -79,8 +79,8 @@ def test_bad_input():
     first, second = sorted((i, j))
     with pytest.raises(ValueError, match=f"rows {first} and {second} of X coincide"):
         class_sum_network(twins, y)
-    for d in (10, 50):  # where the distance of twins is rounding, not 0
-        X_d, y_d = noise(3, d=d)
+    for d in range(5, 60, 5):  # where the distance of twins is rounding, not 0
+        X_d, y_d = noise(d, d=d)
         X_d[np.flatnonzero(y_d == 1)[0]] = X_d[np.flatnonzero(y_d == 0)[0]]
         with pytest.raises(ValueError, match="coincide but differ"):
             class_sum_network(X_d, y_d)

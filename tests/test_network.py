@@ -113,6 +113,8 @@ def test_sharper_ridges_are_used_only_where_needed(wine):
     with pytest.warns(ConvergenceWarning, match="below threshold"):
         smooth.fit(X, y)
     assert not smooth.converged_
+    # 1e-3 is the least gain of a layer that does not pass the threshold
+    assert len(smooth.layers_) < 12 and np.all(np.diff(smooth.h_sequence_) >= 1e-3)
     sharp = KernelDependenceNetwork(ridges=(np.inf, 1e-8)).fit(X, y)
     assert sharp.ridge_ == 1e-8 and sharp.converged_
 
