@@ -367,6 +367,12 @@ def load_digits():
 # ---------------------------------------------------------------- generators
 
 
+def _require_multiple(n, m, rule):
+    """Refuse n samples that do not make equal groups; `rule` says it in words."""
+    if n != int(n) or n % m or n < m:
+        raise ValueError(f"n must be a positive {rule}, got {n!r}")
+
+
 def make_relation(kind, n=200, *, noise=0.05, random_state=None):
     """Two scalar variables x, y (n,) with a known relation, each in about [-1, 1].
 
@@ -426,8 +432,7 @@ def make_two_views(n=400, noise_features=0, *, random_state=None):
     Gaussians and the parabola, both (n,): they are independent of each other. n is a multiple
     of 4.
     """
-    if n != int(n) or n % 4 or n < 4:
-        raise ValueError(f"n must be a positive multiple of 4 (equal groups), got {n!r}")
+    _require_multiple(n, 4, "multiple of 4 (equal groups)")
     rng = check_random_state(random_state)
     half, parabola, side = n // 2, np.arange(n) // (n // 2), (np.arange(n) + n // 4) // (n // 2) % 2
     x = np.tile(np.linspace(0, 4, half // 2), 2)
@@ -441,8 +446,7 @@ def make_two_views(n=400, noise_features=0, *, random_state=None):
 
 def make_random_labels(n=80, d=2, *, random_state=None):
     """Standard normal X (n, d) and labels (n,) of two equal halves that know nothing of X."""
-    if n != int(n) or n % 2 or n < 2:
-        raise ValueError(f"n must be a positive even number (equal halves), got {n!r}")
+    _require_multiple(n, 2, "even number (equal halves)")
     rng = check_random_state(random_state)
     return rng.standard_normal((n, d)), rng.permutation(np.arange(n) % 2)
 
@@ -452,8 +456,7 @@ def make_adversarial(n=80, *, scale=0.01, random_state=None):
 
     Returns X (n, 2) and labels (n,), class 0 first; n must be even.
     """
-    if n != int(n) or n % 2 or n < 2:
-        raise ValueError(f"n must be a positive even number (pairs), got {n!r}")
+    _require_multiple(n, 2, "even number (pairs)")
     rng = check_random_state(random_state)
     X = rng.uniform(size=(n // 2, 2))
     return np.vstack([X, X + scale * rng.standard_normal(X.shape)]), np.arange(n) // (n // 2)
@@ -464,8 +467,7 @@ def make_spiral(n=1200, *, noise=0.16, random_state=None):
 
     Arm j has radii from 0.3 to 2 and angles from 4j to 4j + 2.4 radians, with normal noise.
     """
-    if n != int(n) or n % 3 or n < 3:
-        raise ValueError(f"n must be a positive multiple of 3 (equal arms), got {n!r}")
+    _require_multiple(n, 3, "multiple of 3 (equal arms)")
     rng = check_random_state(random_state)
     size = n // 3
     arm = np.repeat(np.arange(3), size)

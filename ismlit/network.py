@@ -190,12 +190,10 @@ def log_cosines(Z, points, index, kernel, sizes):
 class _Solver:
     """What the layers of one fit share: Gamma, the samples HSIC is measured on, the rules."""
 
-    def __init__(self, X, y, model):
+    def __init__(self, y, model):
         self.model, self.rng = model, check_random_state(model.random_state)
         self.gamma = supervised(y)
         self.classes, self.index = np.unique(y, return_inverse=True)
-        _, first, rows = np.unique(X, axis=0, return_index=True, return_inverse=True)
-        self.twin = first[rows.ravel()]  # for each row the first that it coincides with
         self.sample = self._sample(len(y))
         self.score = Alignment(supervised(y[self.sample]))
         self.n_iter = 0
@@ -211,11 +209,6 @@ class _Solver:
         classes = [order[self.index[order] == k] for k in range(len(self.classes))]
         sizes = [max(-(-SAMPLE * len(c) // n), FEWEST) for c in classes]
         return np.sort(np.concatenate([c[:size] for c, size in zip(classes, sizes)]))
-
-    def clash(self):
-        """Two rows of X that coincide but differ in class, or None."""
-        found = np.flatnonzero(self.index != self.index[self.twin])
-        return (self.twin[found[0]], found[0]) if found.size else None
 
     def bandwidth(self, Z):
         """sigma for images Z by the rule asked for, and the normalised HSIC that it gives.
@@ -496,7 +489,7 @@ class KernelDependenceNetwork(
             raise ValueError(f"ridges must be numbers above 0, got {self.ridges!r}")
         if self.width is not None and self.width > X.shape[1]:
             raise ValueError(f"width = {self.width} must be at most n_features = {X.shape[1]}")
-        solver = _Solver(X, y, self)
+        solver = _Solver(y, self)
         features = Centred(X.mean(axis=0))
         R = features(X)
         if not 1e-50 < np.abs(R).max() < 1e50 and R.any():
@@ -518,7 +511,7 @@ class KernelDependenceNetwork(
         self._points, self._index = Z[solver.sample], solver.index[solver.sample]
         self._sizes = class_sizes(self._points, self._index, layers[-1].kernel)
         if not self.converged_:
-            self._warn(solver.clash())
+            self._warn(X, y)
         return self
 
     def _goes_on(self, layers):
@@ -552,10 +545,13 @@ class KernelDependenceNetwork(
                 break
         return best
 
-    def _warn(self, clash):
+    def _warn(self, X, y):
         why = "smaller ridges, more layers, or a lower threshold may help"
-        if clash is not None:
-            i, j = clash
+        _, first, rows = np.unique(X, axis=0, return_index=True, return_inverse=True)
+        twin = first[rows.ravel()]  # for each row the first that it coincides with
+        clash = np.flatnonzero(y != y[twin])
+        if clash.size:
+            i, j = twin[clash[0]], clash[0]
             why = f"rows {i} and {j} of X coincide but differ in class: no network tells them apart"
         warnings.warn(
             f"normalised HSIC ends at {self.h_sequence_[-1]:.4f} after {len(self.layers_)} layers, "

@@ -122,7 +122,7 @@ def test_sharper_ridges_are_used_only_where_needed(wine):
 def test_the_fallback_never_lowers_hsic():
     """(6.3) with a wide bandwidth: numerator as before, denominator no larger."""
     X, y = CASES["noise"]()
-    solver = _Solver(X, y, KernelDependenceNetwork())
+    solver = _Solver(y, KernelDependenceNetwork())
     Z, kernel = X - X.mean(axis=0), Gaussian(1.0)
     for _ in range(4):
         _, R, _ = solver.lift(Z, kernel)
@@ -136,7 +136,7 @@ def test_the_fallback_never_lowers_hsic():
 
 def test_interpolation_at_ridge_zero():
     X, y = CASES["adversarial"]()
-    solver = _Solver(X, y, KernelDependenceNetwork())
+    solver = _Solver(y, KernelDependenceNetwork())
     _, R, _ = solver.lift(X, Gaussian(0.02))
     Z = R @ solver.start(R, 1e-10)
     spread = [np.ptp(Z[y == c]) for c in (0, 1)]
@@ -171,12 +171,12 @@ def test_random_features_approach_the_exact_ones():
     Z = np.random.default_rng(0).standard_normal((40, 3))
     kernel = Gaussian(1.5)
     y = np.arange(40) % 2
-    solver = _Solver(Z, y, KernelDependenceNetwork(random_features=4096))
+    solver = _Solver(y, KernelDependenceNetwork(random_features=4096))
     lift, R, back = solver.lift(Z, kernel)
     assert isinstance(lift, Waves) and back is None and R.shape == (40, 8192)
     # scrambled Sobol points: error well below 1 / sqrt(4096) = 0.016
     assert_allclose(R @ R.T, gram(kernel, Z), atol=0.01)
-    exact, R, back = _Solver(Z, y, KernelDependenceNetwork()).lift(Z, kernel)
+    exact, R, back = _Solver(y, KernelDependenceNetwork()).lift(Z, kernel)
     assert isinstance(exact, GramColumns)
     assert_allclose(R @ R.T, gram(kernel, Z), atol=1e-9)
     assert_allclose(exact(Z) @ back, R, atol=1e-6)
@@ -350,10 +350,8 @@ def test_a_layer_that_passes_the_threshold_is_kept_however_little_it_gains(rng):
 
 
 def test_rare_classes_stay_among_the_measured_samples():
-    rng = np.random.default_rng(0)
     y = np.r_[np.zeros(2994), np.ones(6)]
-    X = rng.standard_normal((3000, 2)) + 3 * y[:, None]
-    solver = _Solver(X, y, KernelDependenceNetwork(random_features=8, random_state=0))
+    solver = _Solver(y, KernelDependenceNetwork(random_features=8, random_state=0))
     assert np.bincount(solver.index[solver.sample])[1] == 6
 
 
