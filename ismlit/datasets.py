@@ -41,6 +41,11 @@ FILES = {
         "face/face_624x20_identity_labels.csv",
         "face/face_624x20_pose_labels.csv",
     ),
+    "face-27": (
+        "face/face_624x27_pca.csv",
+        "face/face_624_identity_labels.csv",
+        "face/face_624_pose_labels.csv",
+    ),
     "flower": ("flower/flower_350x256.png",),
     "large-gaussian": (
         "lg/lg_200x4.csv",
@@ -64,9 +69,19 @@ FILES = {
         "moonn/moonn_1000x7_labels_original.csv",
         "moonn/moonn_1000x7_labels_alternative.csv",
     ),
+    "moon-plane": ("moon2d/moon_1000x2.csv", "moon2d/moon_1000x2_labels.csv"),
     "random": ("random/random_60x3.csv", "random/random_60x3_labels.csv"),
+    "reuters": ("rcv/rcv_10000x5.csv", "rcv/rcv_10000x5_labels.csv"),
     "small-gaussian": ("sg/sg_40x2.csv", "sg/sg_40x2_labels_4clusters.csv"),
     "spiral": ("spiral/spiral_ch6_1200x2.csv", "spiral/spiral_ch6_1200x2_labels.csv"),
+    "spiral-300": (
+        "spiral/spiral_oos_train_300x2.csv",
+        "spiral/spiral_oos_train_300x2_labels.csv",
+        "spiral/spiral_oos_test_30000x2.csv",
+        "spiral/spiral_oos_test_30000x2_labels.csv",
+    ),
+    "spiral-3000": ("spiral/spiral1_3000x2.csv", "spiral/spiral1_3000x2_labels.csv"),
+    "spiral-30000": ("spiral/spiral2_30000x2.csv", "spiral/spiral2_30000x2_labels.csv"),
     "webkb": (
         "webkb/webkb_1041x139_pca.csv",
         "webkb/webkb_university_labels.csv",
@@ -304,6 +319,47 @@ def load_face_pca():
     """
     X, identity, pose = _tables("face-pca")
     return Bunch(data=X, existing=identity.astype(int), target=pose.astype(int))
+
+
+# ------------------------------------------------------------------- sets of chapter 4
+
+
+def load_moon_plane():
+    """Moon of chapter 4: 1000 x 2, two parabolas of 500 points each. Raw units."""
+    return _classes("moon-plane")
+
+
+def load_spiral_3000():
+    """Spiral1 of chapter 4: 3000 x 2, three arms of 1000 points each. Raw units."""
+    return _classes("spiral-3000")
+
+
+def load_spiral_30000():
+    """Spiral2 of chapter 4: 30 000 x 2, three arms of 10 000 points each. Raw units."""
+    return _classes("spiral-30000")
+
+
+def load_spiral_300():
+    """The 300 spiral points that chapter 4 trains on, already scaled (89, 106 and 105 an arm).
+
+    new, new_target: the 30 000 points to be clustered then, in raw units.
+    """
+    X, y, new, new_target = _tables("spiral-300")
+    return Bunch(data=X, target=y.astype(int), new=new, new_target=new_target.astype(int))
+
+
+def load_face_27():
+    """CMU Face Images as 27 whitened principal components: 624 x 27, rows as in `load_face`.
+
+    target: the person (20); pose: the direction (4).
+    """
+    X, identity, pose = _tables("face-27")
+    return Bunch(data=X, target=identity.astype(int), pose=pose.astype(int))
+
+
+def load_reuters():
+    """RCV: 10 000 news articles as 5 whitened principal components of tf-idf; four topics."""
+    return _classes("reuters")
 
 
 # ------------------------------------------------------------------- sets of chapter 6

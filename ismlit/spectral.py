@@ -202,65 +202,93 @@ def _row_sums(affinity, kernel):
 # ---------------------------------------------------------------- U given W
 
 
-def spectral_embedding(problem, W, k, *, normalize=False, away=None):
-    """The k leading eigenvectors U (n, k) of the affinity at W, and their eigenvalues, falling.
+class Affinity:
+    """HKH, or with degrees, at W: products with blocks of vectors, and leading eigenvectors.
 
     Parameters
     ----------
     problem : Problem
         Of which only X and the kernel matter.
     W : array of shape (d, q)
-    k : int
-        1 <= k <= n.
     normalize : {False, True, "centred"}
         False: HKH, whose trace with UU' is HSIC (up to its factor). True: ``D^(-1/2) K
         D^(-1/2)``, not centred, as in spectral clustering. "centred": ``H D^(-1/2) K D^(-1/2)
-        H``, the HSIC of the normalised kernel (eq-3.3).
+        H``, the HSIC of the normalised kernel (eq-3.3, eq-4.6).
     away : array of shape (n, m), optional
         Directions that U must be orthogonal to, e.g. centred indicators of a known clustering.
 
-    Raises
-    ------
-    ismlit.kernels.ConstantKernelError
-        If the affinity, centred, is zero up to rounding: a bandwidth far above the distances.
-    ValueError
-        For a k that leaves no room: at most n less the rank of `away`, and less one if centred.
+    Attributes
+    ----------
+    degrees : array of shape (n,), or None
+        D = diag(K 1), if it normalises.
     """
-    normalize = as_affinity(normalize)
-    affinity, n, dtype = problem.gram_operator(W), problem.n, problem.X.dtype
-    if not 1 <= k <= n:
-        raise ValueError(f"k must be between 1 and the number of samples: k = {k}, n = {n}")
-    known = np.zeros((n, 0), dtype) if away is None else orth(check_array(away, dtype=dtype), 1e-10)
-    room = n - known.shape[1] - (normalize is not True)
-    if away is not None and k > room:
-        raise ValueError(
-            f"U has room for {room} columns orthogonal to what is known, not for {k}: give fewer "
-            "known clusters, or more samples"
-        )
-    root = np.sqrt(_row_sums(affinity, problem.kernel))[:, None] if normalize else 1.0
-    rest = (lambda V: V) if normalize is True else centre
 
-    def product(V):
-        V = rest(outside(V.reshape(n, -1), known))
-        return outside(rest((affinity @ (V / root)) / root), known)
+    def __init__(self, problem, W, normalize=False, away=None):
+        self.normalize, self.n, self.dtype = as_affinity(normalize), problem.n, problem.X.dtype
+        self.K, self.kernel = problem.gram_operator(W), problem.kernel
+        self.degrees = _row_sums(self.K, problem.kernel) if self.normalize else None
+        self.root = np.sqrt(self.degrees)[:, None] if self.normalize else 1.0
+        self.known = np.zeros((self.n, 0), self.dtype)
+        if away is not None:
+            self.known = orth(check_array(away, dtype=self.dtype), 1e-10)
 
-    if n <= max(DENSE_SAMPLES, 3 * k):
-        A = product(np.eye(n, dtype=problem.X.dtype))
-        values, U = eigh((A + A.T) / 2, subset_by_index=(n - k, n - 1))
-        if len(values) < k:  # LAPACK gives up on a subset of eigenvalues that are all equal
-            values, U = (part[..., n - k :] for part in eigh((A + A.T) / 2))
-    else:
-        operator = LinearOperator((n, n), matvec=product, matmat=product, dtype=problem.X.dtype)
-        start = np.random.default_rng(0).standard_normal(n).astype(problem.X.dtype)
-        values, U = eigsh(operator, k, which="LA", v0=start, tol=1e-6)
-    if normalize is not True:
-        level = 1.0 if normalize else np.abs(affinity @ np.ones(n, dtype)).mean()
-        if values[-1] <= 100 * np.finfo(dtype).eps * level:
+    def __matmul__(self, V):
+        """The affinity times V (n, m), seen away from what is known."""
+        rest = (lambda A: A) if self.normalize is True else centre
+        V = rest(outside(V.reshape(self.n, -1), self.known))
+        return outside(rest((self.K @ (V / self.root)) / self.root), self.known)
+
+    def leading(self, k):
+        """The k leading eigenvectors U (n, k) and their eigenvalues, falling.
+
+        Raises
+        ------
+        ismlit.kernels.ConstantKernelError
+            If the affinity, centred, is zero up to rounding: a bandwidth far above the distances.
+        ValueError
+            For a k that leaves no room: at most n less the rank of `away`, less one if centred.
+        """
+        n = self.n
+        if not 1 <= k <= n:
+            raise ValueError(f"k must be between 1 and the number of samples: k = {k}, n = {n}")
+        room = n - self.known.shape[1] - (self.normalize is not True)
+        if self.known.shape[1] and k > room:
+            raise ValueError(
+                f"U has room for {room} columns orthogonal to what is known, not for {k}: give "
+                "fewer known clusters, or more samples"
+            )
+        if n <= max(DENSE_SAMPLES, 3 * k):
+            A = self @ np.eye(n, dtype=self.dtype)
+            values, U = eigh((A + A.T) / 2, subset_by_index=(n - k, n - 1))
+            if len(values) < k:  # LAPACK gives up on a subset of eigenvalues that are all equal
+                values, U = (part[..., n - k :] for part in eigh((A + A.T) / 2))
+        else:
+            product = self.__matmul__
+            operator = LinearOperator((n, n), matvec=product, matmat=product, dtype=self.dtype)
+            start = np.random.default_rng(0).standard_normal(n).astype(self.dtype)
+            values, U = eigsh(operator, k, which="LA", v0=start, tol=1e-6)
+        self._require_signal(values[-1])
+        return U[:, ::-1], values[::-1]
+
+    def _require_signal(self, largest):
+        if self.normalize is True:
+            return
+        level = 1.0
+        if not self.normalize:
+            level = np.abs(self.K @ np.ones(self.n, self.dtype)).mean()
+        if largest <= 100 * np.finfo(self.dtype).eps * level:
             raise ConstantKernelError(
-                f"{problem.kernel!r} is constant on this data, or leaves nothing beside what is "
+                f"{self.kernel!r} is constant on this data, or leaves nothing beside what is "
                 "known: use a bandwidth near the distances (median_distance)"
             )
-    return U[:, ::-1], values[::-1]
+
+
+def spectral_embedding(problem, W, k, *, normalize=False, away=None):
+    """The k leading eigenvectors U (n, k) of the affinity at W, and their eigenvalues, falling.
+
+    ``Affinity(problem, W, normalize, away).leading(k)``, which says what may be asked for.
+    """
+    return Affinity(problem, W, normalize, away).leading(k)
 
 
 def as_affinity(normalize):

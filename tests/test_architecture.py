@@ -25,6 +25,8 @@ ORDER = [
     "spectral",
     "reduction",
     "alternative",
+    "perceptron",
+    "deep",
     "construction",
     "network",
     "symbolic",

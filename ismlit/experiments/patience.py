@@ -1,0 +1,51 @@
+"""Three hundred of Spiral1's points: which settings of KNet find the arms, draw after draw.
+
+For every draw: NMI (percent) of the spectral start, of the clusters found, and of the clusters of
+all 3000 points by the network.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.neighbors import KNeighborsClassifier
+
+from ismlit.deep import KNetClustering
+from ismlit.experiments.table_4_2 import data_of, nmi
+from ismlit.reduction import cluster_rows
+
+METHODS = {
+    "renewed at every block": {"min_gain": np.inf},
+    "renewed when settled": {},
+    "renewed when settled, local start": {"init": "local"},
+}
+DRAWS, SIZE = 60, 300
+
+
+def one(options, draw):
+    """One draw with one method."""
+    X, y = data_of("Spiral1")
+    part = np.random.default_rng(draw).choice(len(X), SIZE, replace=False)
+    model = KNetClustering(3, sigma_ratio=0.1, random_state=draw, **options)
+    with warnings.catch_warnings():  # what does not converge is a result here
+        warnings.simplefilter("ignore")
+        model.fit(X[part])
+    nearest = KNeighborsClassifier(1).fit(X[part], model.labels_)
+    return {
+        "start": nmi(y[part], cluster_rows(model.start_, 3, 0)),
+        "trained": nmi(y[part], model.labels_),
+        "all": nmi(y, model.predict(X)),
+        "all, nearest sample": nmi(y, nearest.predict(X)),
+        "blocks": model.n_iter_,
+    }
+
+
+def rows(only="", folds=10, jobs=1):
+    """One row a method; two draws only when two folds are asked for."""
+    for method, options in METHODS.items():
+        if method.startswith(only):
+            draws = DRAWS if folds > 2 else folds
+            found = Parallel(jobs)(delayed(one)(options, draw) for draw in range(draws))
+            yield {"method": method} | {key: [f[key] for f in found] for key in found[0]}
