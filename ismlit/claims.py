@@ -227,6 +227,8 @@ TITLES = {
     "2": "Chapter 2: background",
     "3": "Chapter 3: alternative clustering",
     "A": "Appendix A: the proofs of chapter 3",
+    "4": "Chapter 4: deep kernel clustering",
+    "B": "Appendix B: chapter 4's derivations and figures",
     "5": "Chapter 5: interpretable kernel dimension reduction",
     "C": "Appendix C: the proofs of chapter 5",
     "6": "Chapter 6: kernel dependence networks",

@@ -178,6 +178,8 @@ class KNetClustering(
         Stop when the mean squared sine between the old and the renewed U is below this.
     max_iter : int, default=40
         Most blocks.
+    callback : callable, optional
+        Called with the estimator after every block, for a film or a log.
     verbose : bool, default=False
         Show a progress bar.
     random_state : int, RandomState, optional
@@ -242,6 +244,7 @@ class KNetClustering(
         "min_gain": [Interval(Real, 0, None, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "callback": [None, callable],
         "verbose": ["boolean"],
         "random_state": ["random_state"],
     }
@@ -265,6 +268,7 @@ class KNetClustering(
         min_gain=3e-3,
         tol=1e-3,
         max_iter=40,
+        callback=None,
         verbose=False,
         random_state=None,
     ):
@@ -284,6 +288,7 @@ class KNetClustering(
         self.min_gain = min_gain
         self.tol = tol
         self.max_iter = max_iter
+        self.callback = callback
         self.verbose = verbose
         self.random_state = random_state
 
@@ -406,6 +411,8 @@ class KNetClustering(
                 for name, entry in zip(names[3:], (objective, kept, change)):
                     history[name].append(entry)
                 self.converged_ = change <= self.tol
+            if self.callback is not None:
+                self.callback(self)
             bar.set_postfix(objective=f"{history['objective'][-1]:.4g}")
             if self.converged_:
                 break

@@ -11,6 +11,8 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.ticker import MaxNLocator
 
+from ismlit.kernels import gram
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", ":", "-.")
@@ -227,6 +229,65 @@ def plot_layers(network, X, y):
         for ax in (top, bottom):
             ax.set(xticks=[], yticks=[])
     return axes
+
+
+def plot_kernels(views, y):
+    """Samples (top) and their sorted Gram matrix (bottom), one column a view.
+
+    `views` maps a title to (Z (n, 2), kernel), all of the same samples with labels y (n,).
+    """
+    count, order = len(views), np.argsort(y, kind="stable")
+    size = (2.3 * count + 0.3, 4.7)
+    axes = plt.subplots(2, count, figsize=size, squeeze=False, layout="constrained")[1]
+    for (title, (Z, kernel)), (top, bottom) in zip(views.items(), axes.T):
+        _scatter(top, Z, y)
+        top.set_title(title, fontsize="medium")
+        bottom.imshow(gram(kernel, Z[order]), cmap="Blues", vmin=0, vmax=1)
+        bottom.set(xticks=[], yticks=[])
+    return axes
+
+
+def _scatter(ax, Z, y, size=6):
+    for k, label in enumerate(np.unique(y)):
+        here = np.asarray(y) == label
+        ax.scatter(Z[here, 0], Z[here, 1], size, COLOURS[k % 7], MARKERS[k % 7], alpha=0.6)
+    ax.set(xticks=[], yticks=[])
+
+
+def film(frames, y, titles, seconds=4.0):
+    """An animated PNG that plays once and stops: images Z (n, 2) after each of some stages.
+
+    Shown by any browser without a script; its file is that of the last frame where animation is
+    not supported. Returns an IPython Image.
+    """
+    import io
+
+    from IPython.display import Image
+    from PIL import Image as Picture
+
+    low, high = np.min([Z.min(0) for Z in frames], 0), np.max([Z.max(0) for Z in frames], 0)
+    margin, pictures = 0.05 * (high - low), []
+    for Z, title in zip(frames, titles):
+        figure, ax = plt.subplots(figsize=(4.2, 3.6), layout="constrained")
+        _scatter(ax, Z, y, 9)
+        ax.set_xlim(low[0] - margin[0], high[0] + margin[0])
+        ax.set_ylim(low[1] - margin[1], high[1] + margin[1])
+        ax.set_title(title, fontsize="medium")
+        file = io.BytesIO()
+        figure.savefig(file, format="png", dpi=100)
+        plt.close(figure)
+        pictures.append(Picture.open(file).convert("P", palette=Picture.Palette.ADAPTIVE))
+    file, each = io.BytesIO(), 1000 * seconds / len(pictures)
+    pictures[-1].save(
+        file,
+        format="png",
+        save_all=True,
+        default_image=True,
+        append_images=pictures,
+        duration=each,
+        loop=1,
+    )
+    return Image(file.getvalue(), format="png")
 
 
 def plot_decision(model, X, y, ax=None):

@@ -23,7 +23,7 @@ READINGS = {
     "mean square": lambda n, d: 1.0,
     "mean square, HSIC over (N-1)^2": lambda n, d: (n - 1.0) ** 2,
 }
-"""Factor from lambda to `penalty`: the error of (4.8a) as printed; its mean; with the factor of (4.4)."""
+"""Factor from lambda to `penalty`: the error as printed; its mean; with the factor of (4.4)."""
 UPDATES = {"EIG": "eig", "SMA": "sma"}
 
 
