@@ -8,6 +8,7 @@ images, in turns; k-means on the images gives clusters, for new samples too.
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.base import (
 )
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
@@ -27,7 +28,6 @@ from tqdm import tqdm
 from ismlit.baselines import cayley
 from ismlit.gamma import Gamma, centre
 from ismlit.grassmann import outside
-from ismlit.ism import check_orthonormal
 from ismlit.kernels import (
     Gaussian,
     RelativeGaussian,
@@ -118,12 +118,12 @@ def climb(L, U, *, tol=1e-6, max_iter=100):
 def local(X, neighbours=7):
     """The self-tuning kernel exp(-|x_i - x_j|² / s_i s_j) of Zelnik-Manor and Perona (2004).
 
-    s_i is the distance to the 7th neighbour, at least a thousandth of the median one. Claim:
-    new-local-start.
+    s_i is the distance to the 7th neighbour, at least a thousandth of the median one (of the median
+    distance, where all rows have seven twins). Claim: new-local-start.
     """
     s = nearest_neighbour_distance(X, min(neighbours, len(X) - 1))
-    s = np.maximum(s, 1e-3 * np.median(s[s > 0])) if s.any() else s
-    return RelativeGaussian(s / np.sqrt(2))
+    usual = np.median(s[s > 0]) if s.any() else median_distance(X)
+    return RelativeGaussian(np.maximum(s, 1e-3 * usual) / np.sqrt(2))
 
 
 # ---------------------------------------------------------------- the clusterer
@@ -131,16 +131,40 @@ def local(X, neighbours=7):
 PRETRAINING = 5000  # steps of Adam for (4.12)
 
 
+@dataclass(eq=False)
+class _Run:
+    """One network on its way: encoder, decoder, the rows to come, and what each block reached."""
+
+    encoder: Perceptron
+    decoder: Perceptron
+    rows: object
+    optimisers: list
+    blocks: list = field(default_factory=list)
+
+    def ascend(self, X, gradient, penalty):
+        """One step up: `gradient` in the images, less `penalty` times the error of X (b, d)."""
+        Z, inputs = self.encoder.forward(X)
+        G = gradient(Z)
+        if penalty:
+            Y, decoder_inputs = self.decoder.forward(Z)
+            error = 2 * penalty * (X - Y) / X.size
+            decoder_gradient, back = self.decoder.backward(decoder_inputs, error)
+            G = G + back
+            self.optimisers[1].ascend(self.decoder.theta, decoder_gradient)
+        self.optimisers[0].ascend(self.encoder.theta, self.encoder.backward(inputs, G)[0])
+
+
 class KNetClustering(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
     """Learn a kernel by a small network so that clusters become round; cluster new samples too.
 
-    Maximises ``Tr(U' L U) - penalty * mean squared reconstruction error`` over a network psi and
+    For ``Tr(U' L U) - penalty * mean squared reconstruction error``, over a network psi and
     orthonormal U in turns, L being the centred, degree-normalised Gaussian Gram matrix of the
     images. psi starts as the identity and climbs by Adam on pairs in small batches, with the
     degrees held fixed; once that has settled, U and the degrees are renewed. k-means on the images
-    gives the labels.
+    gives the labels. Each half climbs what it is given; the objective itself may end below that
+    of the data, where it can be at its maximum already (claim new-moving-degrees).
 
     Parameters
     ----------
@@ -159,14 +183,19 @@ class KNetClustering(
     identity : {"skip", "pretrained"}, default="skip"
         A skip connection makes psi the identity at the start; or plain layers are trained to it
         (4.12).
-    init : {"spectral", "local"} or orthonormal array (n_samples, n_components)
+    init : {"spectral", "local"} or array (n_samples, n_components)
         The first U: eigenvectors of L for X itself (4.6), or with the self-tuning kernel in it
-        (`local`), which one sigma for dense and sparse regions does not mislead.
+        (`local`), which one sigma for dense and sparse regions does not mislead. Of an array, the
+        nearest orthonormal one with centred columns is taken.
     penalty : float, default=0.0
-        Weight of the reconstruction error per entry, lambda (4.8a).
+        Weight of the mean squared reconstruction error per entry of X divided by `scale_`. The
+        lambda of (4.8a) goes with the sum over all entries and, by (4.4), a HSIC over (N - 1)².
     degrees : {"frozen", "moving"}, default="frozen"
         Whether the degrees are held while psi moves, as in Algorithm 3. If they move, every step
         uses all samples, and clusters tend to be lost (claim new-moving-degrees).
+    n_init : int, default=4
+        Networks that are trained with the first U; the one with the largest objective goes on.
+        A network that has torn a cluster is told by it (claim new-restarts).
     n_steps : int, default=2000
         Steps of Adam in a block, after which progress is measured.
     batch_size : int, default=32
@@ -177,9 +206,9 @@ class KNetClustering(
     tol : float, default=1e-3
         Stop when the mean squared sine between the old and the renewed U is below this.
     max_iter : int, default=40
-        Most blocks.
+        Most blocks of a network.
     callback : callable, optional
-        Called with the estimator after every block, for a film or a log.
+        Called after every block of every network with the images of X and what the block reached.
     verbose : bool, default=False
         Show a progress bar.
     random_state : int, RandomState, optional
@@ -197,18 +226,20 @@ class KNetClustering(
         What X is shifted by, and the one number that it is divided by, before psi sees it.
     encoder_, decoder_ : Perceptron
     history_ : dict of arrays
-        Block by block: ``surrogate``, the objective with U and the degrees that it was climbed
-        with; ``reconstruction``, the mean squared error per entry, in units of `scale_`;
-        ``renewed``. Renewal by renewal, the start first: ``objective``, Tr(U'LU); ``kept``, what
-        the old U had of it; ``change``, the mean squared sine between old and new U.
+        Of the network kept, block by block: ``surrogate``, the objective with U and the degrees
+        that it was climbed with; ``reconstruction``, the mean squared error per entry, in units
+        of `scale_` squared; ``renewed``, whether U was then. Renewal by renewal, the start first:
+        ``objective``, Tr(U'LU); ``kept``, what the old U had of it; ``change``, the mean squared
+        sine between old and new U. And ``restarts``: what every network had reached when it had
+        settled on the first U.
     converged_ : bool
     n_iter_ : int
-        Blocks.
+        Blocks of the network kept.
 
     Warns
     -----
     ConvergenceWarning
-        When U still changed at the last block.
+        When U still changed at the last renewal.
 
     Notes
     -----
@@ -238,6 +269,7 @@ class KNetClustering(
         "init": [StrOptions({"spectral", "local"}), "array-like"],
         "penalty": [Interval(Real, 0, None, closed="left")],
         "degrees": [StrOptions({"frozen", "moving"})],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
         "n_steps": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 2, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
@@ -262,6 +294,7 @@ class KNetClustering(
         init="spectral",
         penalty=0.0,
         degrees="frozen",
+        n_init=4,
         n_steps=2000,
         batch_size=32,
         learning_rate=1e-3,
@@ -282,6 +315,7 @@ class KNetClustering(
         self.init = init
         self.penalty = penalty
         self.degrees = degrees
+        self.n_init = n_init
         self.n_steps = n_steps
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -299,18 +333,20 @@ class KNetClustering(
         self._check_samples(X)
         rng = check_random_state(self.random_state)
         X = self._scaled_by_own(X)
-        sigma = self.sigma_ratio * median_distance(X)
-        sigma = sigma if self.sigma is None else self.sigma / self.scale_
+        if self.sigma is None:
+            sigma = self.sigma_ratio * median_distance(X)
+        else:
+            sigma = self.sigma / self.scale_
         self.sigma_ = float(sigma * self.scale_)
         L = self._first_affinity(X, sigma)
-        U = self._first_embedding(X, L)
-        self._identity(X, rng)
-        self.start_ = U
-        self._climb(X, U, L, sigma, rng)
+        self.start_ = self._first_embedding(X, L)
+        degrees, start = L.degrees, float(np.sum(self.start_ * (L @ self.start_)))
+        del L  # of size n²
+        self._climb(X, self.start_, degrees, start, sigma, rng)
         Z = self.encoder_(X)
         means = KMeans(self.n_clusters, n_init=10, random_state=rng.randint(2**31 - 1)).fit(Z)
         self.labels_ = means.labels_
-        self.cluster_centers_ = means.cluster_centers_ * self.scale_
+        self.cluster_centers_ = means.cluster_centers_ * self.scale_ + self.mean_
         return self
 
     def _check_samples(self, X):
@@ -350,125 +386,140 @@ class KNetClustering(
         return (X - self.mean_) / self.scale_
 
     def _first_affinity(self, X, sigma):
+        widest = 2 * np.linalg.norm(X, axis=1).max()
+        if sigma > 700 * widest:  # 1 - K < 1e-6 for all pairs
+            raise ValueError(
+                f"sigma = {self.sigma_:.3g} is so large that the kernel is 1 between any two "
+                f"samples: they are at most {widest * self.scale_:.3g} apart"
+            )
         L = affinity(X, Gaussian(sigma))
         if (L.degrees - 1 < 1e-10).all():
             raise ValueError(
                 f"sigma = {self.sigma_:.3g} is so small that the kernel is 0 between any two "
-                f"samples: use one near their distances, whose median is "
-                f"{median_distance(X) * self.scale_:.3g}"
+                f"samples: they are up to {widest * self.scale_:.3g} apart"
             )
         return L
 
     def _first_embedding(self, X, L):
         k = self._columns
-        if not isinstance(self.init, str):
-            return check_orthonormal(self.init, len(X), X.dtype, "init")
-        L = affinity(X, local(X)) if self.init == "local" else L
-        return L.leading(k)[0]
+        if isinstance(self.init, str):
+            L = affinity(X, local(X)) if self.init == "local" else L
+            return L.leading(k)[0]
+        U = check_array(self.init, dtype=np.float64)
+        if U.shape != (len(X), k):
+            raise ValueError(
+                f"init must have shape (n_samples, n_components) = {(len(X), k)}, got {U.shape}"
+            )
+        left, sizes, right = np.linalg.svd(centre(U), full_matrices=False)
+        if sizes[-1] < 1e-6 * sizes[0] or not sizes[0]:
+            raise ValueError(
+                "the columns of init, less their means, must be linearly independent: a constant "
+                "column tells no clusters apart"
+            )
+        return left @ right
 
-    def _identity(self, X, rng):
-        """Encoder and decoder that are the identity, exactly or by training (4.12)."""
+    def _network(self, X, rng):
+        """A new encoder and decoder that are the identity, exactly or by training (4.12)."""
         d = X.shape[1]
         hidden = self.hidden_layer_sizes
-        hidden = (max(20, d),) * 2 if hidden is None else tuple(np.ravel(hidden).astype(int))
+        hidden = (max(20, d),) * 2 if hidden is None else tuple(hidden)
+        if not hidden or not all(isinstance(h, Integral) and h >= 1 for h in hidden):
+            raise ValueError(
+                f"hidden_layer_sizes must be whole numbers of at least 1, got {hidden!r}"
+            )
         skip = self.identity == "skip"
-        self.encoder_, self.decoder_ = (Perceptron((d, *hidden, d), rng, skip) for _ in range(2))
-        if skip:
-            return
-        optimisers = [Adam(len(net.theta), 1e-3) for net in (self.encoder_, self.decoder_)]
-        rows = batches(len(X), min(64, len(X)), rng)
-        for _ in range(PRETRAINING):
-            B = X[next(rows)]
-            self._ascend(B, lambda Z, B=B: 2 * (B - Z) / B.size, 1.0, optimisers)
-
-    def _climb(self, X, U, L, sigma, rng):
-        """psi and U in turns; sets `history_`, `embedding_`, `n_iter_`, `converged_`."""
-        names = ("surrogate", "reconstruction", "renewed", "objective", "kept", "change")
-        history = {name: [] for name in names}
-        start = float(np.sum(U * (L @ U)))
-        for name, value in (("objective", start), ("kept", start), ("change", 0.0)):
-            history[name].append(value)
-        nets = self.encoder_, self.decoder_
-        optimisers = [Adam(len(net.theta), self.learning_rate) for net in nets]
+        nets = [Perceptron((d, *hidden, d), rng, skip) for _ in range(2)]
         rows = batches(len(X), min(self.batch_size, len(X)), rng)
-        D, before, self.converged_ = L.degrees, -np.inf, False
-        bar = tqdm(range(self.max_iter), desc="KNet", unit="block", disable=not self.verbose)
-        for self.n_iter_ in bar:
-            self._block(X, U, D, sigma, rows, optimisers)
-            Z = self.encoder_(X)
-            L, F = affinity(Z, Gaussian(sigma)), frozen(U, D)
-            error = float(np.mean((X - self.decoder_(Z)) ** 2))
-            value = self._surrogate(L, F, U) - self.penalty * error
-            settled = not value - before > self.min_gain * abs(value)
-            before = -np.inf if settled else value
-            for name, entry in zip(names, (value, error, settled)):
-                history[name].append(entry)
-            if settled:
+        run = _Run(*nets, rows, [Adam(len(net.theta), self.learning_rate) for net in nets])
+        if not skip:
+            rows = batches(len(X), min(64, len(X)), rng)
+            before = _Run(*nets, rows, [Adam(len(net.theta), 1e-3) for net in nets])
+            for _ in range(PRETRAINING):
+                B = X[next(rows)]
+                before.ascend(B, lambda Z, B=B: 2 * (B - Z) / B.size, 1.0)
+        return run
+
+    def _climb(self, X, U, D, start, sigma, rng):
+        """psi and U in turns; sets `history_`, `embedding_`, `n_iter_`, `converged_`, the nets."""
+        history, turns = {}, [(start, start, 0.0)]
+        with tqdm(desc="KNet", unit="block", disable=not self.verbose) as bar:
+            first = []
+            for _ in range(self.n_init):
+                run = self._network(X, rng)
+                self._settle(run, X, U, D, sigma, bar)
+                first.append(run)
+            values = [run.blocks[-1][0] for run in first]
+            run = first[int(np.argmax(values))]
+            self.encoder_, self.decoder_ = run.encoder, run.decoder
+            while True:
+                L = affinity(run.encoder(X), Gaussian(sigma))
                 old, U, D = U, self._renewed(L, U), L.degrees
-                objective = float(np.sum(U * (L @ U)))
-                kept = float(np.sum(old * (L @ old)))
                 change = max(float(1 - np.sum((old.T @ U) ** 2) / U.shape[1]), 0.0)
-                for name, entry in zip(names[3:], (objective, kept, change)):
-                    history[name].append(entry)
+                turns.append((*(float(np.sum(V * (L @ V))) for V in (U, old)), change))
                 self.converged_ = change <= self.tol
-            if self.callback is not None:
-                self.callback(self)
-            bar.set_postfix(objective=f"{history['objective'][-1]:.4g}")
-            if self.converged_:
-                break
-        bar.close()
-        self.n_iter_ += 1
-        self.embedding_ = U
-        self.history_ = {name: np.array(entries) for name, entries in history.items()}
+                if self.converged_ or len(run.blocks) >= self.max_iter:
+                    break
+                self._settle(run, X, U, D, sigma, bar)
+        history |= zip(("surrogate", "reconstruction", "renewed"), map(np.array, zip(*run.blocks)))
+        history |= zip(("objective", "kept", "change"), map(np.array, zip(*turns)))
+        self.history_ = history | {"restarts": np.array(values)}
+        self.embedding_, self.n_iter_ = U, len(run.blocks)
         if not self.converged_:
             warnings.warn(
-                f"U still changed (by {history['change'][-1]:.2g}, tol = {self.tol}) after "
-                f"{self.n_iter_} blocks of {self.n_steps} steps: raise max_iter or n_steps",
+                f"U still changed (by {change:.2g}, tol = {self.tol}) after {self.n_iter_} blocks "
+                f"of {self.n_steps} steps: raise max_iter or n_steps",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
-    def _surrogate(self, L, F, U):
+    def _settle(self, run, X, U, D, sigma, bar):
+        """Blocks of steps with U and D held, until one gains too little or all are used up."""
+        before, settled = -np.inf, False
+        while not settled:
+            self._block(run, X, U, D, sigma)
+            Z = run.encoder(X)
+            if not np.abs(Z).max() < 1e4:  # of data with deviation 1
+                raise ValueError(
+                    "the images have left all bounds: lower learning_rate (it is "
+                    f"{self.learning_rate}) or penalty ({self.penalty})"
+                )
+            error = float(np.mean((X - run.decoder(Z)) ** 2))
+            value = self._surrogate(affinity(Z, Gaussian(sigma)), U, D) - self.penalty * error
+            settled = not value - before > self.min_gain * abs(value)
+            settled = settled or len(run.blocks) + 1 >= self.max_iter
+            run.blocks.append((value, error, settled))
+            before = value
+            if self.callback is not None:
+                self.callback(Z * self.scale_ + self.mean_, value)
+            bar.update()
+            bar.set_postfix(objective=f"{value:.4g}")
+
+    def _surrogate(self, L, U, D):
         if self.degrees == "moving":
             return float(np.sum(U * (L @ U)))
+        F = frozen(U, D)
         return float(np.sum(F * (L.K @ F)))
 
     def _renewed(self, L, U):
         return L.leading(U.shape[1])[0] if self.update == "eig" else climb(L, U)[0]
 
-    def _block(self, X, U, D, sigma, rows, optimisers):
+    def _block(self, run, X, U, D, sigma):
         """`n_steps` steps of Adam up the objective, with Gamma held (or its U, if D moves)."""
-        n = len(X)
-        moving = self.degrees == "moving"
+        n, moving = len(X), self.degrees == "moving"
         F = centre(U) if moving else frozen(U, D)
-        for _ in range(self.n_steps):
-            B = slice(None) if moving else next(rows)
-            b = n if moving else len(B)
-            pairs = n * (n - 1) / (b * (b - 1))  # how many there are for each one in the batch
-            self._ascend(
-                X[B],
-                lambda Z, F=F[B], pairs=pairs: pairs * pull(Z, F, sigma, moving)[1],
-                self.penalty,
-                optimisers,
-            )
-
-    def _ascend(self, X, gradient, penalty, optimisers):
-        """One step up: `gradient` in the images, less `penalty` times the error of X (b, d)."""
-        Z, inputs = self.encoder_.forward(X)
-        G = gradient(Z)
-        if penalty:
-            Y, decoder_inputs = self.decoder_.forward(Z)
-            error = 2 * penalty * (X - Y) / X.size
-            decoder_gradient, back = self.decoder_.backward(decoder_inputs, error)
-            G = G + back
-            optimisers[1].ascend(self.decoder_.theta, decoder_gradient)
-        optimisers[0].ascend(self.encoder_.theta, self.encoder_.backward(inputs, G)[0])
+        with np.errstate(over="ignore", invalid="ignore"):  # looked at after the block
+            for _ in range(self.n_steps):
+                B = slice(None) if moving else next(run.rows)
+                b = n if moving else len(B)
+                pairs = n * (n - 1) / (b * (b - 1))  # how many there are for each one in the batch
+                gradient = lambda Z, F=F[B], pairs=pairs: pairs * pull(Z, F, sigma, moving)[1]
+                run.ascend(X[B], gradient, self.penalty)
 
     def _images(self, X):
         """`transform`, but always an array, whatever container is asked for."""
-        check_is_fitted(self)
+        check_is_fitted(self, "cluster_centers_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self.encoder_(self._scaled(X)) * self.scale_
+        return self.encoder_(self._scaled(X)) * self.scale_ + self.mean_
 
     def transform(self, X):
         """Images psi(X) (n_samples, n_features), in the units of X; clusters are round there."""
@@ -476,11 +527,11 @@ class KNetClustering(
 
     def reconstruct(self, X):
         """What the decoder makes of the images of X: f(X) of (4.9), in the units of X."""
-        return self.decoder_(self._images(X) / self.scale_) * self.scale_ + self.mean_
+        return self.decoder_(self._scaled(self._images(X))) * self.scale_ + self.mean_
 
     def predict(self, X):
         """The cluster with the nearest centre among the images, for each row of X."""
-        Z, centres = self._images(X), self.cluster_centers_
+        Z, centres = self._scaled(self._images(X)), self._scaled(self.cluster_centers_)
         return betas("difference", Z, centres).argmin(axis=1)
 
     @property

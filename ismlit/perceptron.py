@@ -101,7 +101,12 @@ class Adam:
 
 
 def batches(n, size, rng):
-    """Row numbers for ever: each pass over 0 .. n - 1 in a new random order, `size` at a time."""
+    """Row numbers for ever, `size` at a time: passes over 0 .. n - 1, each in a new random order.
+
+    The n % size rows left over at the end of a pass are dropped.
+    """
+    if not 1 <= size <= n:
+        raise ValueError(f"a batch needs 1 to n = {n} rows, got {size}")
     while True:
         order = rng.permutation(n)
         for start in range(0, n - size + 1, size):

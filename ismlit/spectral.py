@@ -252,7 +252,7 @@ class Affinity:
         if not 1 <= k <= n:
             raise ValueError(f"k must be between 1 and the number of samples: k = {k}, n = {n}")
         room = n - self.known.shape[1] - (self.normalize is not True)
-        if self.known.shape[1] and k > room:
+        if k > room:
             raise ValueError(
                 f"U has room for {room} columns orthogonal to what is known, not for {k}: give "
                 "fewer known clusters, or more samples"

@@ -28,7 +28,7 @@ BOOL = "tests/test_claims.py::test_check_wants_a_known_claim_and_a_bool"
 SAME = "tests/test_symbolic.py::test_same_tells_identities_from_near_misses"
 NAMES = (
     "kernels gamma phi ism optimality symbolic reduction datasets baselines features spectral "
-    "alternative experiments network construction"
+    "alternative experiments network construction perceptron deep"
 )
 (
     KERNELS,
@@ -46,6 +46,8 @@ NAMES = (
     EXPERIMENTS,
     NETWORK,
     CONSTRUCTION,
+    PERCEPTRON,
+    DEEP,
 ) = (f"tests/test_{name}.py" for name in NAMES.split())
 
 
@@ -645,8 +647,8 @@ FAULTS = [
     Fault(
         "embedding: HSIC's affinity not centred",
         "spectral.py",
-        "rest = (lambda V: V) if normalize is True else centre",
-        "rest = lambda V: V",
+        "rest = (lambda A: A) if self.normalize is True else centre",
+        "rest = lambda A: A",
         (SPECTRAL,),
     ),
     Fault(
@@ -786,8 +788,8 @@ FAULTS = [
     Fault(
         "embedding: single precision lost",
         "spectral.py",
-        "known = np.zeros((n, 0), dtype) if",
-        "known = np.zeros((n, 0)) if",
+        "self.known = np.zeros((self.n, 0), self.dtype)",
+        "self.known = np.zeros((self.n, 0))",
         (SPECTRAL,),
     ),
     Fault(
@@ -828,8 +830,8 @@ FAULTS = [
     Fault(
         "embedding: the known directions are not projected out",
         "spectral.py",
-        "V = rest(outside(V.reshape(n, -1), known))",
-        "V = rest(V.reshape(n, -1))",
+        "V = rest(outside(V.reshape(self.n, -1), self.known))",
+        "V = rest(V.reshape(self.n, -1))",
         (SPECTRAL,),
     ),
     Fault(
@@ -1084,6 +1086,158 @@ FAULTS = [
         "max(-(-SAMPLE * len(c) // n), FEWEST)",
         "-(-SAMPLE * len(c) // n)",
         (NETWORK,),
+    ),
+    # ---------------------------------------------------------------- chapter 4
+    Fault(
+        "perceptron: a unit passes on where it is silent",
+        "perceptron.py",
+        "(below @ W.T) * (A > 0)",
+        "(below @ W.T) * (A >= 0)",
+        (PERCEPTRON,),
+    ),
+    Fault(
+        "perceptron: the skip connection forgotten on the way back",
+        "perceptron.py",
+        "return gradient, below + G if self.skip else below",
+        "return gradient, below",
+        (PERCEPTRON,),
+    ),
+    Fault(
+        "perceptron: biases summed over units",
+        "perceptron.py",
+        "below.sum(axis=0, out=gb)",
+        "gb[:] = below.sum()",
+        (PERCEPTRON,),
+    ),
+    Fault(
+        "perceptron: first weights of another variance",
+        "perceptron.py",
+        "np.sqrt(6 / len(W))",
+        "np.sqrt(3 / len(W))",
+        (PERCEPTRON,),
+    ),
+    Fault(
+        "Adam without its bias correction",
+        "perceptron.py",
+        "step = self.mean / (1 - 0.9**self.t)",
+        "step = self.mean",
+        (PERCEPTRON,),
+    ),
+    Fault(
+        "batches always in one order",
+        "perceptron.py",
+        "order = rng.permutation(n)",
+        "order = np.arange(n)",
+        (PERCEPTRON,),
+    ),
+    Fault(
+        "KNet: the moving degrees' part of the gradient with the wrong sign",
+        "deep.py",
+        "weights = weights - (r[:, None] + r) * K / 2",
+        "weights = weights + (r[:, None] + r) * K / 2",
+        (DEEP,),
+        "ch4/objective.ipynb",
+    ),
+    Fault(
+        "KNet: U not centred in Gamma",
+        "deep.py",
+        "return centre(U) / np.sqrt(degrees)[:, None]",
+        "return U / np.sqrt(degrees)[:, None]",
+        (DEEP,),
+        "ch4/objective.ipynb",
+    ),
+    Fault(
+        "KNet: pull half as strong",
+        "deep.py",
+        "return value, -2 / sigma**2 *",
+        "return value, -1 / sigma**2 *",
+        (DEEP,),
+        "ch4/algorithm.ipynb",
+    ),
+    Fault(
+        "KNet: Cayley steps downhill",
+        "deep.py",
+        "trial = cayley(U, G, step)",
+        "trial = cayley(U, -G, step)",
+        (DEEP,),
+        "ch4/cayley.ipynb",
+    ),
+    Fault(
+        "KNet: sma does not move U",
+        "deep.py",
+        "else climb(L, U)[0]",
+        "else U",
+        (DEEP,),
+    ),
+    Fault(
+        "KNet: the worst network goes on",
+        "deep.py",
+        "run = first[int(np.argmax(values))]",
+        "run = first[int(np.argmin(values))]",
+        (DEEP,),
+    ),
+    Fault(
+        "KNet: moving degrees held after all",
+        "deep.py",
+        'n, moving = len(X), self.degrees == "moving"',
+        "n, moving = len(X), False",
+        (DEEP,),
+    ),
+    Fault(
+        "KNet: the penalty ten times as heavy",
+        "deep.py",
+        "error = 2 * penalty * (X - Y) / X.size",
+        "error = 20 * penalty * (X - Y) / X.size",
+        (DEEP,),
+    ),
+    Fault(
+        "KNet: the decoder never trained",
+        "deep.py",
+        "self.optimisers[1].ascend(self.decoder.theta, decoder_gradient)",
+        "pass",
+        (DEEP,),
+    ),
+    Fault(
+        "KNet: a given sigma not in the data's units",
+        "deep.py",
+        "sigma = self.sigma / self.scale_",
+        "sigma = self.sigma",
+        (DEEP,),
+    ),
+    Fault(
+        "KNet: images without the mean",
+        "deep.py",
+        "return self.encoder_(self._scaled(X)) * self.scale_ + self.mean_",
+        "return self.encoder_(self._scaled(X)) * self.scale_",
+        (DEEP,),
+    ),
+    Fault(
+        "KNet: always patient",
+        "deep.py",
+        "settled = not value - before > self.min_gain * abs(value)",
+        "settled = not value - before > 3e-3 * abs(value)",
+        (DEEP,),
+    ),
+    Fault(
+        "KNet: the local start ignored",
+        "deep.py",
+        'L = affinity(X, local(X)) if self.init == "local" else L',
+        "pass",
+        (DEEP,),
+    ),
+    Fault(
+        "KNet: the callback never called",
+        "deep.py",
+        "self.callback(Z * self.scale_ + self.mean_, value)",
+        "pass",
+        (DEEP,),
+    ),
+    Fault(
+        "spectral: more columns than a centred affinity has",
+        "spectral.py",
+        "room = n - self.known.shape[1] - (self.normalize is not True)",
+        "room = n",
+        (SPECTRAL,),
     ),
 ]
 

@@ -97,9 +97,10 @@ def test_claims_named_in_docstrings_are_in_the_ledger(module):
 
 
 def test_the_library_is_small():
-    """Statements stay below 2600, however the formatter breaks lines.
+    """Statements stay below 2900, however the formatter breaks lines.
 
-    2000 for the solver and chapter 5, and room for the estimators and data of other chapters.
+    2000 for the solver and chapter 5, and room for the estimators and data of other chapters
+    (chapter 4's network with its gradient took 300).
     Docstrings do not count, nor what serves the book alone: its claims and its figures.
     """
     statements = [
@@ -110,7 +111,7 @@ def test_the_library_is_small():
         if isinstance(node, ast.stmt)
         and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
     ]
-    assert len(statements) < 2600
+    assert len(statements) < 2900
 
 
 def test_doctests():

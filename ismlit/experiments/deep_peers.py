@@ -37,11 +37,13 @@ class _Peer:
 
     def fit(self, X):
         """Train on X (n, d); `labels_` are its clusters."""
-        torch().manual_seed(self.random_state)
-        np.random.seed(self.random_state)  # noqa: NPY002, which SpectralNet draws from
-        with _silence():
+        before = np.random.get_state()  # noqa: NPY002, which SpectralNet draws from
+        with torch().random.fork_rng(devices=[]), _silence():
+            torch().manual_seed(self.random_state)
+            np.random.seed(self.random_state)  # noqa: NPY002
             self._train(np.asarray(X, np.float32))
             self.labels_ = self.predict(X)
+        np.random.set_state(before)  # noqa: NPY002
         return self
 
     def predict(self, X):
@@ -128,13 +130,15 @@ class IMSAT(_Peer):
         self.net = nn.Sequential(
             *block(d, 1200), *block(1200, 1200), nn.Linear(1200, self.n_clusters)
         )
+        for layer, size in zip(self.net[::3], (0.1, 0.1, 1e-4)):  # as its authors start it
+            nn.init.normal_(layer.weight, 0, size * np.sqrt(2 / layer.in_features))
+            nn.init.zeros_(layer.bias)
         near = NearestNeighbors(n_neighbors=min(10, len(X) - 1)).fit(X).kneighbors()[0][:, -1]
         X, length = t.tensor(X), t.tensor(0.25 * near[:, None], dtype=t.float32)
         optimiser = t.optim.Adam(self.net.parameters(), lr=0.002)
         self.net.train()
-        for _ in range(CLUSTERING):
-            order = t.randperm(len(X))
-            for rows in order.split(250):
+        for _ in range(max(CLUSTERING, 50_000 // len(X))):  # at least 200 steps
+            for rows in t.randperm(len(X)).split(250):
                 if len(rows) > 1:
                     loss = self._loss(X[rows], length[rows])
                     optimiser.zero_grad()

@@ -17,9 +17,10 @@ from ismlit.experiments.table_4_2 import data_of, nmi
 from ismlit.reduction import cluster_rows
 
 METHODS = {
-    "renewed at every block": {"min_gain": np.inf},
-    "renewed when settled": {},
-    "renewed when settled, local start": {"init": "local"},
+    "renewed at every block": {"min_gain": np.inf, "n_init": 1},
+    "renewed when settled": {"n_init": 1},
+    "best of four": {},
+    "best of four, local start": {"init": "local"},
 }
 DRAWS, SIZE = 60, 300
 

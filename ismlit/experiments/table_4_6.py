@@ -1,7 +1,8 @@
 """Tables 4.6 and 4.7: what the reconstruction penalty lambda does, on Wine and Spiral1.
 
 The text does not say how lambda's two terms are scaled, so each printed lambda is run under three
-readings. U has as many columns as clusters, as in the thesis.
+readings. U has as many columns as clusters, and there is one
+network, as in the thesis.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def one(name, reading, update, value, seed):
     n, d = X.shape
     c = len(np.unique(y))
     penalty = value * READINGS[reading](n, d)
-    model = knet(name, c, seed, X, n_components=c, update=update, penalty=penalty)
+    options = dict(n_components=c, update=update, penalty=penalty, n_init=1)
+    model = knet(name, c, seed, X, **options)
     with warnings.catch_warnings():  # what does not converge is a result here
         warnings.simplefilter("ignore")
         model.fit(X)
