@@ -88,7 +88,7 @@ def test_front_page_counts_are_fresh():
 
 
 def test_numbered_items_are_complete():
-    """Every numbered item of chapters 2, 5 and 6 and appendices C and D has a row."""
+    """Every numbered item of chapters 2, 4, 5 and 6 and appendices B, C and D has a row."""
     wanted = {f"def-{k}" for k in range(1, 10)}
     wanted |= {f"eq-2.{k}" for k in range(4, 16)} | {
         "eq-2.1",
@@ -109,6 +109,15 @@ def test_numbered_items_are_complete():
     sets = ("random", "adver", "spiral", "wine", "cancer", "car", "face", "divorce")
     wanted |= {f"tab-6.1-{s}-{loss}" for s in sets for loss in ("H", "CE", "MSE")}
     wanted |= {f"tab-D.7-{s}" for s in sets}
+    parts = {5: "ab", 8: "abc"}
+    wanted |= {f"eq-4.{k}{part}" for k in range(1, 19) for part in parts.get(k, ("",))}
+    parts = {2: "ab", 3: "ab"}
+    wanted |= {f"eq-B.{k}{part}" for k in range(1, 9) for part in parts.get(k, ("",))}
+    wanted |= {f"tab-4.{k}" for k in range(1, 8)} | {f"fig-4.{k}" for k in (1, 2, 3)}
+    wanted |= {f"fig-B.{k}" for k in range(1, 5)} | {"alg-3", "tab-B.1"}
+    sets = ("moon", "spiral1", "cancer", "wine", "rcv", "face")
+    peers = ("aec", "dec", "imsat", "sn", "kmeans")
+    wanted |= {f"tab-4.{t}-{name}" for t in (2, 4) for name in (*sets, *peers)} | {"tab-4.2-sc"}
     assert wanted - set(LEDGER) == set()
 
 
