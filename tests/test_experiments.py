@@ -10,13 +10,17 @@ from ismlit.claims import folder
 from ismlit.experiments import __main__ as command
 from ismlit.experiments import (
     alternatives,
+    deep_peers,
     network_scaling,
+    patience,
     peers,
     printed,
     results,
     scaling,
     store,
     table_3_1,
+    table_4_2,
+    table_4_6,
     table_5_4,
     table_5_5,
     table_6_1,
@@ -268,3 +272,58 @@ def test_small_networks_of_the_scaling_table():
     row = stored("network-scaling", method="exact", size=300)
     found = network_scaling.one("exact", 300)
     assert found["H"] == pytest.approx(row["H"], abs=1e-3) and found["L"] == row["L"]
+
+
+# ---------------------------------------------------------------- chapter 4
+
+
+@pytest.mark.parametrize("row", random_slice("table-4.2", 2, set="Wine", data="scaled"))
+def test_a_slice_of_table_4_2_is_recomputed(row):
+    if row["method"] in deep_peers.PEERS:
+        pytest.skip("the comparators need PyTorch")
+    found = table_4_2.one("Wine", row["method"], 0, where=row["where"])
+    assert found["NMI"] == pytest.approx(row["NMI"][0], abs=8)  # a sample or two of 178
+
+
+def test_a_draw_of_the_patience_table_is_recomputed():
+    if not datasets.is_available("spiral-3000"):
+        pytest.skip("data set 'spiral-3000' is not at hand (ISMLIT_DATA)")
+    row = stored("patience", method="best of four, local start")
+    found = patience.one(patience.METHODS["best of four, local start"], 3)
+    assert found["start"] == pytest.approx(row["start"][3], abs=0.1)  # eigenvectors: no training
+    assert found["trained"] == pytest.approx(row["trained"][3], abs=3)  # a few of 300 points
+
+
+def test_a_row_of_table_4_6_is_recomputed():
+    reading = [*table_4_6.READINGS][-1]
+    row = stored("table-4.6", set="Wine", reading=reading, update="EIG", **{"lambda": "1"})
+    found = table_4_6.one("Wine", reading, "EIG", 1.0, 0)
+    assert found["HSIC"] == pytest.approx(row["HSIC"][0], abs=0.05)  # the identity, nearly
+
+
+def test_a_printed_cell_takes_the_nearest_reading():
+    rows = [
+        {"set": "Wine", "method": "k-means", "data": form, "where": "all", "NMI": values}
+        for form, values in (("scaled", [87.0, 88.0]), ("raw", [42.0, 43.0]))
+    ]
+    cell = {"set": "Wine", "method": "k-means", "NMI": "44.0"}
+    best, near = table_4_2.compare(cell, "all", rows)
+    assert best["data"] == "raw" and near
+    assert table_4_2.compare(cell | {"NMI": "60"}, "all", rows)[1] is False
+    assert table_4_2.compare(cell | {"NMI": ""}, "all", rows) == (None, None)
+    assert table_4_2.compare(cell | {"NMI": "88"}, "all", rows)[0]["data"] == "scaled"
+
+
+def test_table_4_2_has_all_its_rows():
+    have = {(r["set"], r["method"], r["data"], r["where"]) for r in STORED["table-4.2"]}
+    assert set(table_4_2.wanted()) <= have
+
+
+def test_without_torch_the_comparators_say_what_to_install():
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        with pytest.raises(ImportError, match=r"pip install ismlit\[deep\]"):
+            deep_peers.DEC(2).fit(np.zeros((4, 2)))
+    else:
+        pytest.skip("PyTorch is installed")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import platform
 import time
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from sklearn.preprocessing import scale
@@ -15,6 +16,8 @@ from ismlit import datasets
 from ismlit.claims import folder
 
 PACKAGES = ("ismlit", "numpy", "scipy", "scikit-learn")
+EXTRAS = ("torch", "clustpy", "spectralnet")
+"""Recorded where they are installed."""
 SEED = 0
 SETS = {
     "Wine": datasets.load_wine,
@@ -63,7 +66,7 @@ def store(table, rows, settings):
     path.parent.mkdir(exist_ok=True)
     runs = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
     provenance = dict(
-        versions={package: version(package) for package in PACKAGES},
+        versions=_versions(),
         python=platform.python_version(),
         machine=platform.machine(),
         date=time.strftime("%Y-%m-%d"),
@@ -77,6 +80,14 @@ def store(table, rows, settings):
     text = f'{{\n "runs": {json.dumps(runs)},\n "rows": [\n  {lines}\n ]\n}}\n'
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def _versions():
+    found = {package: version(package) for package in PACKAGES}
+    for package in EXTRAS:
+        with contextlib.suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
 
 
 def _path(table) -> Path:
