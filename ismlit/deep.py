@@ -1,4 +1,4 @@
-"""Deep kernel clustering (KNet, thesis chapter 4): a kernel exp(-|psi(x) - psi(y)|² / 2 sigma²).
+"""Deep kernel clustering (KNet, thesis chapter 4): a Gaussian kernel on a network's images.
 
 The map psi is a small network that starts as the identity. It is trained so that the Gram matrix
 of the images agrees with a spectral embedding U of the samples, and U is renewed from the
@@ -116,7 +116,7 @@ def climb(L, U, *, tol=1e-6, max_iter=100):
 
 
 def local(X, neighbours=7):
-    """The self-tuning kernel exp(-|x_i - x_j|² / s_i s_j) of Zelnik-Manor and Perona (2004).
+    """The self-tuning kernel ``exp(-|x_i - x_j|² / s_i s_j)`` of Zelnik-Manor and Perona (2004).
 
     s_i is the distance to the 7th neighbour, at least a thousandth of the median one (of the median
     distance, where all rows have seven twins). Claim: new-local-start.

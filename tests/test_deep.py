@@ -167,6 +167,9 @@ def test_moving_degrees_climb_the_objective_itself(rng):
     L, _, _ = dense(found.transform(X), found.sigma_)
     U = found.embedding_
     assert history["objective"][-1] == pytest.approx(float(np.sum(U * (L @ U))), rel=1e-9)
+    short = dict(sigma_ratio=1.0, n_steps=30, max_iter=1)
+    images = [quick(X, degrees=d, **short).transform(X) for d in ("moving", "frozen")]
+    assert not np.array_equal(*images)
     frozen_ = quick(X, sigma_ratio=1.0, n_steps=30, max_iter=3, min_gain=0, batch_size=60)
     assert abs(frozen_.history_["surrogate"][0] / history["surrogate"][0] - 1) > 0.05
 
@@ -220,13 +223,15 @@ def test_settings_are_used(moons):
         dict(n_components=2),
         dict(learning_rate=1e-2),
         dict(batch_size=64),
-        dict(init="local", sigma_ratio=1.0),
+        dict(init="local"),
         dict(hidden_layer_sizes=(9,)),
         dict(penalty=5.0),
         dict(n_init=2, random_state=1),
     ):
         assert not np.array_equal(quick(X, **short | options).transform(X), base.transform(X))
     assert quick(X, **short, n_components=2).embedding_.shape == (300, 2)
+    top = affinity(X, local(X)).leading(1)[0]
+    assert abs(np.sum(top * quick(X, **short, init="local").start_)) > 1 - 1e-9
     assert quick(X, **short, hidden_layer_sizes=(9, 4)).encoder_.shapes == [(2, 9), (9, 4), (4, 2)]
     given, scaled = (quick(c * X, **short, sigma=c * 0.2) for c in (1, 1000))
     assert_allclose(scaled.transform(1000 * X), 1000 * given.transform(X), rtol=1e-3)
