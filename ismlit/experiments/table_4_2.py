@@ -31,8 +31,6 @@ SETS = {
     "RCV": datasets.load_reuters,
     "Face": datasets.load_face_27,
 }
-FILES = {"Moon": "moon-plane", "Spiral1": "spiral-3000", "RCV": "reuters", "Face": "face-27"}
-"""Names in `datasets.FILES` where they differ."""
 RATIO = {"Moon": 0.1, "Spiral1": 0.1}
 """sigma over the median distance; else 1 (Table 4.1)."""
 SHARE = {"Moon": 0.25, "Spiral1": 0.1, "Cancer": 0.3, "Wine": 0.75, "RCV": 0.06, "Face": 0.35}
