@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -188,12 +189,20 @@ def wanted():
 
 
 def rows(only="", folds=10, jobs=1):
-    """Row by row, those whose name (set/method) starts with `only`; `folds` bounds the seeds."""
+    """Row by row, those whose name (set/method) starts with `only`; `folds` bounds the seeds.
+
+    Comparators are left out, with a warning, where PyTorch is not installed.
+    """
+    peers = find_spec("torch") is not None
     for name, method, form, where in wanted():
-        if f"{name}/{method}".startswith(only):
-            seeds = seeds_of(name, method, folds)
-            key = {"set": name, "method": method, "data": form, "where": where}
-            yield key | row_of(name, method, form, where, seeds, jobs)
+        if not f"{name}/{method}".startswith(only):
+            continue
+        if method in PEERS and not peers:
+            warnings.warn(f"{method} is left out: pip install ismlit[deep]", stacklevel=2)
+            continue
+        seeds = seeds_of(name, method, folds)
+        key = {"set": name, "method": method, "data": form, "where": where}
+        yield key | row_of(name, method, form, where, seeds, jobs)
 
 
 # ---------------------------------------------------------------- beside the print
