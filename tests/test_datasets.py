@@ -208,14 +208,42 @@ def test_the_published_label_of_car_is_a_feature():
         ("spiral", (1200, 2), [400, 400, 400]),
         ("divorce", (170, 54), [86, 84]),
         ("cancer-615", (615, 9), [399, 216]),
+        ("moon-plane", (1000, 2), [500, 500]),
+        ("spiral-300", (300, 2), [89, 106, 105]),
+        ("spiral-3000", (3000, 2), [1000, 1000, 1000]),
+        ("spiral-30000", (30_000, 2), [10_000, 10_000, 10_000]),
+        ("reuters", (10_000, 5), [4336, 2372, 2437, 855]),
     ],
 )
-def test_sets_of_chapter_6(name, shape, sizes):
+def test_sets_of_chapters_4_and_6(name, shape, sizes):
     if not datasets.is_available(name):
         pytest.skip(f"data set {name!r} is not at hand (ISMLIT_DATA)")
     bunch = getattr(datasets, "load_" + name.replace("-", "_"))()
     assert bunch.data.shape == shape
     assert np.unique(bunch.target, return_counts=True)[1].tolist() == sizes
+
+
+def test_face_27_is_made_of_the_pixels():
+    if not (datasets.is_available("face-27") and datasets.is_available("face")):
+        pytest.skip("data sets 'face' and 'face-27' are not at hand (ISMLIT_DATA)")
+    few, pixels = datasets.load_face_27(), datasets.load_face()
+    assert few.data.shape == (624, 27) and np.array_equal(few.target, pixels.target)
+    assert np.array_equal(few.pose, pixels.pose)
+    X = (pixels.data - pixels.data.mean(axis=0)) / pixels.data.std(axis=0)
+    U = np.linalg.svd(X, full_matrices=False)[0][:, :27]
+    overlap = np.abs(np.sum(U * few.data, axis=0)) / np.linalg.norm(few.data, axis=0)
+    assert overlap.min() > 0.999  # the scores have four decimals
+
+
+def test_the_spirals_are_draws_of_their_own():
+    for name in ("spiral-300", "spiral-3000"):
+        if not datasets.is_available(name):
+            pytest.skip(f"data set {name!r} is not at hand (ISMLIT_DATA)")
+    bunch = datasets.load_spiral_300()
+    assert (
+        bunch.new.shape == (30_000, 2)
+        and np.bincount(bunch.new_target)[1:].tolist() == [10_000] * 3
+    )
 
 
 def test_adversarial_twins_are_close_and_differ_in_class():
