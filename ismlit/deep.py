@@ -173,7 +173,7 @@ class KNetClustering(
         U by eigenvectors (4.14), or up the Stiefel manifold along Cayley curves (4.16).
     n_components : int, optional
         Columns of U; ``n_clusters - 1`` (at least 1) when None, since L is centred: claim
-        eq-4.8a.
+        new-off-by-one.
     sigma : float, optional
         Bandwidth, in the units of X; `sigma_ratio` times the median distance when None.
     sigma_ratio : float, default=1.0
@@ -192,7 +192,7 @@ class KNetClustering(
         lambda of (4.8a) goes with the sum over all entries and, by (4.4), a HSIC over (N - 1)².
     degrees : {"frozen", "moving"}, default="frozen"
         Whether the degrees are held while psi moves, as in Algorithm 3. If they move, every step
-        uses all samples, and clusters tend to be lost (claim new-moving-degrees).
+        uses all samples, and images may hardly move (claim new-moving-degrees).
     n_init : int, default=4
         Networks that are trained with the first U; the one with the largest objective goes on.
         A network that has torn a cluster is told by it (claim new-restarts).
@@ -451,15 +451,15 @@ class KNetClustering(
             values = [run.blocks[-1][0] for run in first]
             run = first[int(np.argmax(values))]
             self.encoder_, self.decoder_ = run.encoder, run.decoder
+            L = affinity(run.encoder(X), Gaussian(sigma))
             while True:
-                L = affinity(run.encoder(X), Gaussian(sigma))
                 old, U, D = U, self._renewed(L, U), L.degrees
                 change = max(float(1 - np.sum((old.T @ U) ** 2) / U.shape[1]), 0.0)
                 turns.append((*(float(np.sum(V * (L @ V))) for V in (U, old)), change))
                 self.converged_ = change <= self.tol
                 if self.converged_ or len(run.blocks) >= self.max_iter:
                     break
-                self._settle(run, X, U, D, sigma, bar)
+                L = self._settle(run, X, U, D, sigma, bar)
         history |= zip(("surrogate", "reconstruction", "renewed"), map(np.array, zip(*run.blocks)))
         history |= zip(("objective", "kept", "change"), map(np.array, zip(*turns)))
         self.history_ = history | {"restarts": np.array(values)}
@@ -473,7 +473,10 @@ class KNetClustering(
             )
 
     def _settle(self, run, X, U, D, sigma, bar):
-        """Blocks of steps with U and D held, until one gains too little or all are used up."""
+        """Blocks of steps with U and D held, until one gains too little or all are used up.
+
+        Returns the affinity of the images reached.
+        """
         before, settled = -np.inf, False
         while not settled:
             self._block(run, X, U, D, sigma)
@@ -484,7 +487,8 @@ class KNetClustering(
                     f"{self.learning_rate}) or penalty ({self.penalty})"
                 )
             error = float(np.mean((X - run.decoder(Z)) ** 2))
-            value = self._surrogate(affinity(Z, Gaussian(sigma)), U, D) - self.penalty * error
+            L = affinity(Z, Gaussian(sigma))
+            value = self._surrogate(L, U, D) - self.penalty * error
             settled = not value - before > self.min_gain * abs(value)
             settled = settled or len(run.blocks) + 1 >= self.max_iter
             run.blocks.append((value, error, settled))
@@ -493,6 +497,7 @@ class KNetClustering(
                 self.callback(Z * self.scale_ + self.mean_, value)
             bar.update()
             bar.set_postfix(objective=f"{value:.4g}")
+        return L
 
     def _surrogate(self, L, U, D):
         if self.degrees == "moving":

@@ -50,6 +50,11 @@ def results(table):
     return json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
 
 
+def over_runs(found):
+    """One dict of lists from the dicts of several runs."""
+    return {key: [f[key] for f in found] for key in found[0]}
+
+
 def store(table, rows, settings):
     """Write book/results/<table>.json: the rows, each with the run that it comes from.
 

@@ -13,6 +13,7 @@ from joblib import Parallel, delayed
 from sklearn.neighbors import KNeighborsClassifier
 
 from ismlit.deep import KNetClustering
+from ismlit.experiments import over_runs
 from ismlit.experiments.table_4_2 import data_of, nmi
 from ismlit.reduction import cluster_rows
 
@@ -58,4 +59,4 @@ def rows(only="", folds=10, jobs=1):
         if method.startswith(only):
             draws = DRAWS if folds > 2 else folds
             found = Parallel(jobs)(delayed(one)(options, draw) for draw in range(draws))
-            yield {"method": method} | {key: [f[key] for f in found] for key in found[0]}
+            yield {"method": method} | over_runs(found)

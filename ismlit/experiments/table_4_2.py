@@ -20,6 +20,7 @@ from sklearn.preprocessing import scale
 
 from ismlit import datasets
 from ismlit.deep import KNetClustering, affinity
+from ismlit.experiments import over_runs
 from ismlit.experiments.deep_peers import PEERS
 from ismlit.kernels import Gaussian, median_distance
 from ismlit.reduction import cluster_rows
@@ -109,8 +110,6 @@ METHODS = {
     **{name: (lambda peer: lambda n, c, seed, X: peer(c, seed))(p) for name, p in PEERS.items()},
 }
 """name: (set, clusters, seed, X) -> an object with `fit` and `labels_`, most with `predict`."""
-PRINTED = {"KNet EIG": "KNet_EIG", "KNet SMA": "KNet_SMA"}
-"""Columns of the tables where they are called otherwise."""
 
 
 def data_of(name, form="scaled"):
@@ -156,7 +155,7 @@ def one(name, method, seed, form="scaled", where="all"):
 def row_of(name, method, form="scaled", where="all", seeds=10, jobs=1):
     """What `one` gives, as lists over the seeds."""
     found = Parallel(jobs)(delayed(one)(name, method, seed, form, where) for seed in range(seeds))
-    return {key: [f[key] for f in found] for key in found[0]}
+    return over_runs(found)
 
 
 def seeds_of(name, method, folds=10):

@@ -1,8 +1,7 @@
 """Tables 4.6 and 4.7: what the reconstruction penalty lambda does, on Wine and Spiral1.
 
 The text does not say how lambda's two terms are scaled, so each printed lambda is run under three
-readings. U has as many columns as clusters, and there is one
-network, as in the thesis.
+readings. U has as many columns as clusters, and there is one network, as in the thesis.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ismlit.deep import affinity
-from ismlit.experiments import printed
+from ismlit.experiments import over_runs, printed
 from ismlit.experiments.table_4_2 import data_of, knet, nmi
 from ismlit.gamma import centre
 from ismlit.kernels import Gaussian, gram
@@ -75,4 +74,4 @@ def _row(key, value, seeds, jobs):
     found = Parallel(jobs)(
         delayed(one)(key["set"], key["reading"], update, value, seed) for seed in range(seeds)
     )
-    return {name: [f[name] for f in found] for name in found[0]}
+    return over_runs(found)

@@ -22,7 +22,7 @@ from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
 from ismlit import datasets
-from ismlit.experiments import SEED, printed, results
+from ismlit.experiments import SEED, over_runs, printed, results
 from ismlit.gamma import normalized_hsic, supervised
 from ismlit.kernels import ConstantKernelError, best_bandwidth
 from ismlit.network import Alignment, KernelDependenceNetwork, geometry
@@ -232,7 +232,7 @@ def row_of(name, method, folds=10, jobs=1):
         extra = [(widths,) for widths in network_widths(name, folds, jobs)]
     work = (delayed(one)(method, X, y, *a, *b) for a, b in zip(splits, extra))
     found = Parallel(jobs)(work)
-    return {key: [f[key] for f in found] for key in found[0]}
+    return over_runs(found)
 
 
 def network_widths(name, folds, jobs):
