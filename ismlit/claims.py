@@ -1,15 +1,19 @@
 """Verdicts: the ledger of claims, and what a notebook cell calls to check one.
 
 ``book/claims/*.yml`` is the one source. ``check(id, ...)`` raises when what was computed
-contradicts the ledger. ``python -m ismlit.claims`` lists the ledger; with ``--write`` it
-renews the ledger page, the errata page and the counts on the front page.
+contradicts the ledger. ``python -m ismlit.claims`` lists the ledger by chapter and verdict, says
+all about one claim, and runs the cell that checks it again.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
+import io
+import json
 import re
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
@@ -32,12 +36,30 @@ VERDICTS = (
 UNCHECKED = ("not checkable", "open")
 
 
+TITLES = {
+    "1": "Chapter 1: what the thesis sets out to do",
+    "2": "Chapter 2: background",
+    "3": "Chapter 3: alternative clustering",
+    "A": "Appendix A: the proofs of chapter 3",
+    "4": "Chapter 4: deep kernel clustering",
+    "B": "Appendix B: chapter 4's derivations and figures",
+    "5": "Chapter 5: interpretable kernel dimension reduction",
+    "C": "Appendix C: the proofs of chapter 5",
+    "6": "Chapter 6: kernel dependence networks",
+    "D": "Appendix D: the proofs of chapter 6",
+    "7": "Chapter 7: what the thesis concludes",
+    "papers": "What the papers add",
+}
+"""The parts of the ledger, in reading order; each has its file in ``book/claims``."""
+
+
 @dataclass(frozen=True)
 class Claim:
     """One row of the ledger.
 
     `where` is the place in the thesis or paper, `says` the statement in our words, `note`
-    the correction, the counterexample, or the reason; `uses` the ids it builds on.
+    the correction, the counterexample, or the reason; `uses` the ids it builds on; `matters`
+    marks an error that changes a conclusion.
     """
 
     id: str
@@ -47,6 +69,7 @@ class Claim:
     verdict: str
     note: str = ""
     uses: tuple = ()
+    matters: bool = False
 
 
 class ClaimError(AssertionError):
@@ -77,6 +100,23 @@ def ledger():
                 raise ClaimError(f"{claim.id} stands twice in the ledger")
             claims[claim.id] = claim
     return claims
+
+
+def counts():
+    """How many claims carry each verdict."""
+    tally = Counter(claim.verdict for claim in ledger().values())
+    return {verdict: tally[verdict] for verdict in VERDICTS if tally[verdict]}
+
+
+def rests_on(claim_id):
+    """Every claim that a claim builds on, directly or through others, as a set of ids."""
+    found, waiting = set(), list(ledger()[claim_id].uses)
+    while waiting:
+        used = waiting.pop()
+        if used not in found:
+            found.add(used)
+            waiting += ledger()[used].uses
+    return found
 
 
 # ---------------------------------------------------------------- checking
@@ -194,133 +234,147 @@ def _same_symbolic(left, right):
 # ---------------------------------------------------------------- where each claim is checked
 
 
-def _checked(source):
+def checked(source):
     """Ids named in calls of ``check`` in a cell's code."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "check":
             yield from (a.value for a in node.args if isinstance(a, ast.Constant))
 
 
+def notebooks(book=None):
+    """(path within the book, notebook as a dict) of every notebook."""
+    book = Path(book or folder().parent)
+    for path in sorted(book.rglob("*.ipynb")):
+        if "checkpoint" not in str(path):
+            yield path.relative_to(book), json.loads(path.read_text(encoding="utf-8"))
+
+
 def cells(book=None):
     """For each claim id, the (notebook, heading) where ``check`` is called on it."""
-    import json
-
-    book = Path(book or folder().parent)
     found = {}
-    for path in sorted(book.rglob("*.ipynb")):
-        if "checkpoint" in str(path):
-            continue
+    for path, notebook in notebooks(book):
         heading = ""
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        for cell in notebook["cells"]:
             source = "".join(cell["source"])
             if cell["cell_type"] == "markdown":
                 heading = (re.findall(r"^#+ +(.*)$", source, re.M) or [heading])[-1]
                 continue
-            for claim_id in _checked(source):
-                found.setdefault(claim_id, []).append((path.relative_to(book), heading))
+            for claim_id in checked(source):
+                found.setdefault(claim_id, []).append((path, heading))
     return found
 
 
-# ---------------------------------------------------------------- generated pages
-
-TITLES = {
-    "2": "Chapter 2: background",
-    "3": "Chapter 3: alternative clustering",
-    "A": "Appendix A: the proofs of chapter 3",
-    "4": "Chapter 4: deep kernel clustering",
-    "B": "Appendix B: chapter 4's derivations and figures",
-    "5": "Chapter 5: interpretable kernel dimension reduction",
-    "C": "Appendix C: the proofs of chapter 5",
-    "6": "Chapter 6: kernel dependence networks",
-    "D": "Appendix D: the proofs of chapter 6",
-    "papers": "What the papers add",
-}
+def link(place):
+    """The address, within the book's sources, of a (notebook, heading)."""
+    path, heading = place
+    slug = re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+    return f"{path.as_posix()}#{slug}"
 
 
-def counts():
-    """How many claims carry each verdict."""
-    tally = Counter(claim.verdict for claim in ledger().values())
-    return {verdict: tally[verdict] for verdict in VERDICTS if tally[verdict]}
+# ---------------------------------------------------------------- running one again
 
 
-def _table(claims, where):
-    """Markdown rows: the claim's id (linked to its cell) and place; verdict, statement, note."""
-    yield from ("| claim | verdict and statement |", "|---|---|")
-    for c in claims:
-        name = f"`{c.id}`"
-        if c.id in where:
-            path, heading = where[c.id][0]
-            slug = re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
-            name = f"[{name}]({path.as_posix()}#{slug})"
-        text = f"**{c.verdict}** · {c.says}" + (f" *{c.note}*" if c.note else "")
-        yield f"| {name} {c.where} | {text} |".replace("<", r"\<")
+def rerun(claim_id):
+    """Run the notebooks that check a claim, each up to its cell; what they print is shown.
+
+    The cells run in this process, one after the other, in a fresh namespace and without windows
+    for figures. An outcome that contradicts the ledger raises, as in the book.
+
+    Raises
+    ------
+    ClaimError
+        If the claim is unknown, has no cell, or comes out otherwise.
+    OSError
+        If the notebook needs a data set that is not to be had.
+    """
+    if claim_id not in ledger():
+        raise ClaimError(f"{claim_id} is not in the ledger; see python -m ismlit.claims")
+    places = {path for path, _ in cells().get(claim_id, [])}
+    if not any(notebooks()):
+        raise ClaimError("no notebooks here: run this in a clone of the repository")
+    if not places:
+        raise ClaimError(f"{claim_id} has no cell: its verdict is {ledger()[claim_id].verdict!r}")
+    for path, notebook in notebooks():
+        if path in places:
+            _run_up_to(claim_id, path, notebook)
 
 
-def pages():
-    """The generated pages as {file name: text}."""
-    where = cells()
-    by_chapter = {}
-    for claim in ledger().values():
-        by_chapter.setdefault(claim.chapter, []).append(claim)
-    tally = ", ".join(f"{number} {verdict}" for verdict, number in counts().items())
-    full = [
-        "# The ledger of claims",
-        "",
-        f"Every numbered item of the parts covered so far: {len(ledger())} claims; {tally}.",
-        "The id of a claim links to the cell that checks it; the cell raises if its verdict is",
-        "not the one given here. In italics: the correction, the counterexample, or the reason.",
-        "*Holds as corrected* means that the printed form fails and the corrected one passes;",
-        "*open* means that nobody has checked it yet.",
-    ]
-    errata = [
-        "# Errata",
-        "",
-        "Each claim that does not simply hold: what is printed, what is wrong with it and what",
-        "is true instead. The id links to the cell in which that is computed.",
-    ]
-    for chapter, claims in by_chapter.items():
-        heading = f"## {TITLES.get(chapter, chapter)}"
-        full += ["", heading, "", *_table(claims, where)]
-        wrong = [c for c in claims if c.verdict in ("holds as corrected", "fails")]
-        if wrong:
-            errata += ["", heading, "", *_table(wrong, where)]
-    return {"ledger.md": "\n".join(full) + "\n", "errata.md": "\n".join(errata) + "\n"}
+def _run_up_to(claim_id, path, notebook):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    sources = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
+    last = max(i for i, source in enumerate(sources) if claim_id in checked(source))
+    names = {"display": print, "__name__": "__main__"}
+    for i, source in enumerate(sources[: last + 1]):
+        silence = contextlib.nullcontext()
+        print(f"{path}: cell {i + 1} of {last + 1}", file=sys.stderr)
+        if claim_id not in checked(source):
+            silence = contextlib.redirect_stdout(io.StringIO())
+        with silence:
+            exec(compile(source, f"{path}, cell {i + 1}", "exec"), names)
+        plt.close("all")
 
 
-def front_page_counts():
-    """The table of counts for the front page."""
-    rows = [f"| {verdict} | {number} |" for verdict, number in counts().items()]
-    return "\n".join(["| verdict | claims |", "|---|---|", *rows])
+# ---------------------------------------------------------------- command line
 
 
-def front_page(text):
-    """The front page with its table of counts renewed."""
-    pattern = r"(<!-- counts -->\n).*?(\n<!-- end of counts -->)"
-    return re.sub(
-        pattern, lambda m: m[1] + "\n" + front_page_counts() + "\n" + m[2], text, flags=re.S
-    )
+def describe(claim_id):
+    """All about one claim, as lines of text."""
+    claim, where = ledger()[claim_id], cells().get(claim_id, [])
+    yield f"{claim.id}: {claim.verdict}"
+    yield f"  {claim.where}; {TITLES[claim.chapter]}"
+    yield f"  says   {claim.says}"
+    if claim.note:
+        yield f"  note   {claim.note}"
+    for name, ids in (("uses", claim.uses), ("used by", used_by(claim_id))):
+        if ids:
+            yield f"  {name:6} {', '.join(ids)}"
+    for path, heading in dict.fromkeys(where):
+        yield f"  cell   book/{path.as_posix()}, {heading}"
 
 
-def write():
-    """Renew the generated pages of the book."""
-    book = folder().parent
-    for name, text in pages().items():
-        (book / name).write_text(text, encoding="utf-8")
-    intro = book / "intro.md"
-    intro.write_text(front_page(intro.read_text(encoding="utf-8")), encoding="utf-8")
+def used_by(claim_id):
+    """Ids of the claims that name a claim among those they use."""
+    return tuple(claim.id for claim in ledger().values() if claim_id in claim.uses)
 
 
 def main(arguments=None):
-    """Command line: list the ledger by chapter and verdict, or renew the generated pages."""
+    """List claims by chapter and verdict; say all about one; run its check again."""
     parser = argparse.ArgumentParser(prog="python -m ismlit.claims", description=main.__doc__)
+    parser.add_argument("id", nargs="*", help="say all about these claims")
+    parser.add_argument("--run", action="store_true", help="run their cells again")
+    parser.add_argument("--chapter", choices=TITLES, help="only claims of this part")
     parser.add_argument("--verdict", choices=VERDICTS, help="only claims with this verdict")
-    parser.add_argument("--write", action="store_true", help="renew the pages of the book")
+    parser.add_argument("--find", default="", help="only claims that contain this text")
     options = parser.parse_args(arguments)
-    if options.write:
-        write()
-    for claim in ledger().values():
-        if options.verdict in (None, claim.verdict):
-            print(f"{claim.id:28} {claim.verdict:20} {claim.says}")
+    unknown = [claim_id for claim_id in options.id if claim_id not in ledger()]
+    if unknown:
+        parser.error(f"not in the ledger: {', '.join(unknown)}")
+    if options.run and not options.id:
+        parser.error("--run needs the id of a claim")
+    for claim_id in options.id:
+        print("\n".join(describe(claim_id)))
+        if options.run:
+            rerun(claim_id)
+    if options.id:
+        return
+    chosen = [
+        claim
+        for claim in ledger().values()
+        if options.chapter in (None, claim.chapter)
+        and options.verdict in (None, claim.verdict)
+        and options.find.lower() in f"{claim.id} {claim.where} {claim.says} {claim.note}".lower()
+    ]
+    for chapter, title in TITLES.items():
+        here = [claim for claim in chosen if claim.chapter == chapter]
+        if here:
+            tally = Counter(claim.verdict for claim in here)
+            print(f"\n{title}: " + ", ".join(f"{tally[v]} {v}" for v in VERDICTS if tally[v]))
+        for claim in here:
+            print(f"  {claim.id:30} {claim.verdict:19} {claim.says}")
 
 
 if __name__ == "__main__":

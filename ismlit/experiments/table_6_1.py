@@ -268,13 +268,14 @@ def compare(row, stored):
     for other in stored:
         if other["set"] == row["set"] and other["method"] in READINGS[row["method"]]:
             found[other["method"]] = {
-                key: _near(other[_ours(key)], float(row[key]), float(row[key + " sd"]), margin)
+                key: _near(other[ours(key)], float(row[key]), float(row[key + " sd"]), margin)
                 for key, margin in MARGIN.items()
             }
     return found
 
 
-def _ours(key):
+def ours(key):
+    """The stored column that is compared with a printed one."""
     return "test, own scaling" if key == "test" else key
 
 
