@@ -349,7 +349,9 @@ def _graph_data(where):
 
 
 def front_counts():
-    """The verdicts as bars, for the front page: HTML."""
+    """The verdicts as bars, for the front page: an object that Jupyter shows as HTML."""
+    from IPython.display import HTML
+
     largest = max(counts().values())
     rows = "".join(
         f'<tr><th scope="row">{SIGNS[verdict]} {verdict}</th><td>{number}</td>'
@@ -357,7 +359,7 @@ def front_counts():
         f'style="width:{100 * number / largest:.0f}%"></div></td></tr>'
         for verdict, number in counts().items()
     )
-    return f'<table class="verdicts"><tbody>{rows}</tbody></table>'
+    return HTML(f'<table class="verdicts"><tbody>{rows}</tbody></table>')
 
 
 if __name__ == "__main__":
