@@ -181,6 +181,15 @@ def novelty(labels, y):
 
     0 for a clustering that is entirely new, and for one that puts all samples together. Claim:
     eq-2.15.
+
+    Examples
+    --------
+    >>> from ismlit.alternative import novelty
+    >>> known = [0, 0, 1, 1]
+    >>> round(float(novelty(["a", "a", "b", "b"], known)), 2)
+    1.0
+    >>> round(float(novelty(["a", "b", "a", "b"], known)), 2)
+    0.0
     """
     known = _clusterings(y, len(labels))
     return max(normalized_mutual_info_score(column, labels) for column in known.T)
@@ -228,6 +237,16 @@ class Search:
         The row chosen.
     model : KDAC
         Fitted with it.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit.alternative import search
+    >>> from ismlit.datasets import make_four_gaussians
+    >>> X, known, _ = make_four_gaussians(100, random_state=0)
+    >>> found = search(scale(X), known, sigmas=[0.5, 1.0], weights=[2.0], random_state=0)
+    >>> found.chosen["sigma"], [round(float(row["alignment"]), 2) for row in found.rows]
+    (1.0, [0.5, 0.7])
     """
 
     rows: list = field(repr=False)
@@ -288,6 +307,17 @@ def search(
     -----
     Claims: txt-3.5-tuning, eq-3.10, eq-3.11. No rule that sees no labels is always right: look
     at ``rows``, and at `ismlit.plots.plot_search`.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import normalized_mutual_info_score
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit.alternative import search
+    >>> from ismlit.datasets import make_four_gaussians
+    >>> X, known, other = make_four_gaussians(100, random_state=0)
+    >>> found = search(scale(X), known, sigmas=[0.5, 1.0], random_state=0)
+    >>> round(float(normalized_mutual_info_score(other, found.model.labels_)), 2)
+    1.0
     """
     if rule not in RULES:
         raise ValueError(f"rule must be one of {RULES}, got {rule!r}")

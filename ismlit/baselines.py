@@ -50,6 +50,18 @@ def dimension_growth(
     Parameters and result as for `ismlit.ism.ism`; `max_iter` is per column and `tol` bounds
     the gradient of each column relative to ||Phi|| at the start. `converged` says whether
     every column met it; the history holds the start and the steps of the last column.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Gaussian, ism
+    >>> from ismlit.baselines import dimension_growth
+    >>> from ismlit.gamma import supervised
+    >>> X, y = load_wine(return_X_y=True)
+    >>> task = scale(X), supervised(y), Gaussian(1.0), 2
+    >>> round(dimension_growth(*task).objective / ism(*task).objective, 2)
+    0.97
     """
     run = _Run(X, gamma, kernel, q, init, tol, max_iter, max_phi, n_jobs, random_state)
     problem, W, steps, done = run.problem, np.zeros((run.problem.d, 0)), 0, True
@@ -103,6 +115,18 @@ def stiefel_descent(
 
     Parameters and result as for `ismlit.ism.ism`; `tol` bounds the gradient on the manifold
     relative to ||Phi|| at the start.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Gaussian, ism
+    >>> from ismlit.baselines import stiefel_descent
+    >>> from ismlit.gamma import supervised
+    >>> X, y = load_wine(return_X_y=True)
+    >>> task = scale(X), supervised(y), Gaussian(3.0), 2
+    >>> round(stiefel_descent(*task).objective / ism(*task).objective, 2)
+    1.0
     """
     run = _Run(X, gamma, kernel, q, init, tol, max_iter, max_phi, n_jobs, random_state)
     problem, W = run.problem, run.start
@@ -152,6 +176,18 @@ def grassmann_trust_region(
 
     Parameters and result as for `ismlit.ism.ism`; `tol` bounds the gradient relative to
     ||Phi|| at the start. Needs pymanopt (``pip install 'ismlit[book]'``).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Gaussian, ism
+    >>> from ismlit.baselines import grassmann_trust_region
+    >>> from ismlit.gamma import supervised
+    >>> X, y = load_wine(return_X_y=True)
+    >>> task = scale(X), supervised(y), Gaussian(3.0), 2
+    >>> round(grassmann_trust_region(*task).objective / ism(*task).objective, 2)  # doctest: +SKIP
+    1.0
     """
     try:
         import pymanopt
@@ -288,6 +324,15 @@ def cayley(W, G, step):
     """The point at `step` on the Cayley curve from W (d, q) that ascends along G (d, q).
 
     ``(I - step/2 A)^-1 (I + step/2 A) W`` with ``A = GW' - WG'``, by one 2q x 2q system.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.baselines import cayley
+    >>> W, G = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
+    >>> cayley(W, G, step=1.0).round(2)  # turned by 2 arctan(1/2)
+    array([[0.6],
+           [0.8]])
     """
     U, V = np.hstack([G, -W]), np.hstack([W, G])
     inner = np.eye(U.shape[1]) - step / 2 * (V.T @ U)

@@ -30,6 +30,16 @@ class ClassSumNetwork:
         H*.
     reached : bool
         Whether the last share is at least the one asked for.
+
+    Examples
+    --------
+    >>> from ismlit.construction import class_sum_network
+    >>> from ismlit.datasets import make_adversarial
+    >>> X, y = make_adversarial(40, random_state=0)
+    >>> network = class_sum_network(X, y, layers=8)
+    >>> last = network.grams[-1]
+    >>> network.ideal, bool(last[:20, :20].min() > 0.9), bool(last[:20, 20:].max() < 0.1)
+    (400.0, True, True)
     """
 
     sigmas: np.ndarray
@@ -51,6 +61,16 @@ def class_sum_images(K, y, orthonormal=True):
     ------
     ValueError
         With `orthonormal`, if the class sums are linearly dependent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.construction import class_sum_images
+    >>> K = np.array([[1.0, 0.8, 0.1], [0.8, 1.0, 0.1], [0.1, 0.1, 1.0]])
+    >>> class_sum_images(K, ["a", "a", "b"]).round(2)  # a point for each class
+    array([[0.95, 0.03],
+           [0.95, 0.03],
+           [0.07, 1.  ]])
     """
     Y = one_hot(y)
     sums, inner = K @ Y, Y.T @ K @ Y
@@ -97,6 +117,15 @@ def class_sum_network(X, y, *, layers=12, sigmas=None, share=0.999, orthonormal=
     Notes
     -----
     Claims: thm-6.1, eq-6.6, eq-6.7, eq-6.8.
+
+    Examples
+    --------
+    >>> from ismlit.construction import class_sum_network
+    >>> from ismlit.datasets import make_random_labels
+    >>> X, y = make_random_labels(40, random_state=0)
+    >>> network = class_sum_network(X, y)
+    >>> network.reached, bool((network.shares[1:] > network.shares[:-1]).all())
+    (True, True)
     """
     X, y = check_X_y(X, y, ensure_min_samples=2, dtype=float)
     table, _ = class_table(y)

@@ -43,13 +43,37 @@ from ismlit.spectral import Affinity
 
 
 def affinity(Z, kernel):
-    """``L = H D^(-1/2) K D^(-1/2) H`` of images Z (n, q), as products. Claims: eq-4.6, eq-4.14."""
+    """``L = H D^(-1/2) K D^(-1/2) H`` of images Z (n, q), as products. Claims: eq-4.6, eq-4.14.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_circles
+    >>> from ismlit import Gaussian
+    >>> from ismlit.deep import affinity
+    >>> X, y = make_circles(100, factor=0.3, random_state=0)
+    >>> U, values = affinity(X, Gaussian(0.1)).leading(1)
+    >>> abs(round(float(np.corrcoef(U[:, 0], y)[0, 1]), 2))
+    1.0
+    """
     n, q = Z.shape
     return Affinity(Problem(Z, Gamma(np.ones((n, 1)), np.ones(1)), kernel), np.eye(q), "centred")
 
 
 def frozen(U, degrees):
-    """F (n, k) with Gamma = FF' = ``D^(-1/2) H U U' H D^(-1/2)``. Claims: eq-4.11, eq-B.5."""
+    """F (n, k) with Gamma = FF' = ``D^(-1/2) H U U' H D^(-1/2)``. Claims: eq-4.11, eq-B.5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.deep import frozen
+    >>> U = np.array([[0.5], [0.5], [-0.5], [-0.5]])
+    >>> frozen(U, np.array([1.0, 4.0, 1.0, 4.0]))  # a sample with many neighbours counts less
+    array([[ 0.5 ],
+           [ 0.25],
+           [-0.5 ],
+           [-0.25]])
+    """
     return centre(U) / np.sqrt(degrees)[:, None]
 
 
@@ -71,6 +95,18 @@ def pull(Z, F, sigma, moving=False):
     Notes
     -----
     Claims: eq-4.11, eq-B.6, new-moving-degrees.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.deep import pull
+    >>> from ismlit.gamma import centre
+    >>> Z, F = np.array([[0.0], [1.0], [2.0], [3.0]]), centre([[1.0], [1.0], [0.0], [0.0]])
+    >>> value, gradient = pull(Z, F, sigma=1.0)
+    >>> np.sign(gradient[:, 0])  # the pairs 0, 1 and 2, 3 draw together
+    array([ 1., -1.,  1., -1.])
+    >>> pull(Z + 0.1 * gradient, F, sigma=1.0)[0] > value
+    True
     """
     K = np.exp(-betas("difference", Z, Z) / (2 * sigma**2))
     if moving:
@@ -94,6 +130,16 @@ def climb(L, U, *, tol=1e-6, max_iter=100):
     Notes
     -----
     Claims: eq-4.15, eq-4.16, eq-4.17.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.deep import climb
+    >>> L = np.diag([4.0, 3.0, 1.0, 0.0])
+    >>> start = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 2)))[0]
+    >>> U, steps = climb(L, start)
+    >>> round(float(np.trace(U.T @ L @ U)), 2)  # the two largest eigenvalues, 4 + 3
+    7.0
     """
     G, step = 2 * (L @ U), 1.0
     for k in range(max_iter):
@@ -120,6 +166,18 @@ def local(X, neighbours=7):
 
     s_i is the distance to the 7th neighbour, at least a thousandth of the median one (of the median
     distance, where all rows have seven twins). Claim: new-local-start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.deep import local
+    >>> from ismlit.kernels import gram
+    >>> X = np.array([[0.0], [1.0], [10.0], [20.0]])  # a close pair and a wide one
+    >>> gram(local(X, neighbours=1), X).round(2)
+    array([[1.  , 0.37, 0.  , 0.  ],
+           [0.37, 1.  , 0.  , 0.  ],
+           [0.  , 0.  , 1.  , 0.33],
+           [0.  , 0.  , 0.33, 1.  ]])
     """
     s = nearest_neighbour_distance(X, min(neighbours, len(X) - 1))
     usual = np.median(s[s > 0]) if s.any() else median_distance(X)

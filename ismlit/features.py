@@ -57,6 +57,18 @@ class FeatureProblem(Problem):
     with K approximated. It visits the samples twice and counts as two passes, `objective` and
     `objective_and_gradient` as one. A result is one of the approximate problem; certify its W on
     the exact one. Claims: random-features, eq-5.2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit import Gaussian, ism
+    >>> from ismlit.features import FeatureProblem
+    >>> from ismlit.gamma import supervised
+    >>> X, y = load_iris(return_X_y=True)
+    >>> exact = ism(X, supervised(y), Gaussian(1.0), 2)
+    >>> problem = FeatureProblem(X, supervised(y), Gaussian(1.0), features=512)
+    >>> round(problem.objective(exact.W) / exact.objective, 2)
+    1.0
     """
 
     features: int = 512

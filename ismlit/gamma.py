@@ -18,7 +18,19 @@ from ismlit.kernels import ConstantKernelError, gram
 
 @dataclass(frozen=True, eq=False)
 class Gamma:
-    """``Gamma = F diag(s) F'`` with F of shape (n, r) and signs or weights s of shape (r,)."""
+    """``Gamma = F diag(s) F'`` with F of shape (n, r) and signs or weights s of shape (r,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.gamma import Gamma
+    >>> F = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    >>> Gamma(F, [1.0, -0.5]).to_dense()  # alike by the first column, unlike by the second
+    array([[ 0.5,  1.5, -1.5, -0.5],
+           [ 1.5,  0.5, -0.5, -1.5],
+           [-1.5, -0.5,  0.5,  1.5],
+           [-0.5, -1.5,  1.5,  0.5]])
+    """
 
     F: np.ndarray
     s: np.ndarray
@@ -67,7 +79,19 @@ class Gamma:
 
 @dataclass(frozen=True, eq=False)
 class DenseGamma:
-    """A symmetric n x n array as Gamma, for theory, tests and hand-made weights."""
+    """A symmetric n x n array as Gamma, for theory, tests and hand-made weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Gaussian, ism
+    >>> from ismlit.gamma import DenseGamma
+    >>> gamma = DenseGamma(np.array([[0, 1, -1], [1, 0, 0], [-1, 0, 0]], float))  # 0 like 1, not 2
+    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> abs(ism(X, gamma, Gaussian(1.0), 1).W).round(2)
+    array([[1.],
+           [0.]])
+    """
 
     array: np.ndarray
 
@@ -105,7 +129,15 @@ class DenseGamma:
 
 
 def as_gamma(gamma):
-    """A Gamma object from a Gamma, a DenseGamma, or a symmetric array."""
+    """A Gamma object from a Gamma, a DenseGamma, or a symmetric array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.gamma import as_gamma
+    >>> as_gamma(np.array([[0.0, 1.0], [1.0, 0.0]])) @ np.array([3.0, 5.0])
+    array([5., 3.])
+    """
     return gamma if isinstance(gamma, Gamma | DenseGamma) else DenseGamma(gamma)
 
 
@@ -119,6 +151,14 @@ def one_hot(y):
     ------
     ValueError
         If there is only one class: HY = 0 and every W is as good as any other.
+
+    Examples
+    --------
+    >>> from ismlit.gamma import one_hot
+    >>> one_hot(["pear", "apple", "pear"])
+    array([[0., 1.],
+           [1., 0.],
+           [0., 1.]])
     """
     classes, index = np.unique(column_or_1d(y), return_inverse=True)
     if len(classes) < 2:
@@ -130,7 +170,15 @@ def one_hot(y):
 
 
 def centre(A):
-    """HA: the columns of A minus their means."""
+    """HA: the columns of A minus their means.
+
+    Examples
+    --------
+    >>> from ismlit.gamma import centre
+    >>> centre([[1.0, 10.0], [3.0, 30.0]])
+    array([[ -1., -10.],
+           [  1.,  10.]])
+    """
     A = np.asarray(A)
     return A - A.mean(axis=0)
 
@@ -140,6 +188,14 @@ def supervised(y, balanced=False):
 
     balanced: H Y (Y'Y)^-1 Y' H instead, which gives every class the same weight and is negative
     between any two classes, whatever their sizes (claim new-balanced-gamma).
+
+    Examples
+    --------
+    >>> from ismlit.gamma import supervised
+    >>> supervised(["a", "a", "b"]).to_dense().round(2)
+    array([[ 0.22,  0.22, -0.44],
+           [ 0.22,  0.22, -0.44],
+           [-0.44, -0.44,  0.89]])
     """
     Y = one_hot(y)
     F = centre(Y / np.sqrt(Y.sum(axis=0)) if balanced else Y)
@@ -151,6 +207,16 @@ def class_table(y, balanced=False):
 
     Between classes a and b with shares p the entry is sum p^2 - p_a - p_b, hence negative unless
     both are small; see claim txt-6-gamma. Balanced, it is -1/n.
+
+    Examples
+    --------
+    >>> from ismlit.gamma import class_table
+    >>> table, sizes = class_table(["a", "a", "a", "a", "b"])
+    >>> table.round(2)
+    array([[ 0.08, -0.32],
+           [-0.32,  1.28]])
+    >>> sizes
+    array([4., 1.])
     """
     Y = one_hot(y)
     gamma = supervised(y, balanced)
@@ -163,13 +229,36 @@ def ideal_hsic(y, balanced=False):
 
     An upper bound of Tr(Gamma K) for kernels in [0, 1] only if Gamma is nowhere positive
     between classes. Claims: txt-6-hstar, eq-D.60.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit.gamma import ideal_hsic, supervised
+    >>> from ismlit.kernels import Gaussian, gram
+    >>> X, y = load_iris(return_X_y=True)
+    >>> value = np.sum(supervised(y).to_dense() * gram(Gaussian(1.0), X))
+    >>> round(float(value) / ideal_hsic(y), 2)
+    0.55
     """
     table, sizes = class_table(y, balanced)
     return float(np.diag(table) @ sizes**2)
 
 
 def unsupervised(U, degrees=None):
-    """Gamma of a spectral embedding U (n, c), optionally with kernel row sums `degrees` (n,)."""
+    """Gamma of a spectral embedding U (n, c), optionally with kernel row sums `degrees` (n,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.gamma import unsupervised
+    >>> U = np.array([[0.5], [0.5], [-0.5], [-0.5]])  # two clusters
+    >>> unsupervised(U).to_dense()
+    array([[ 0.25,  0.25, -0.25, -0.25],
+           [ 0.25,  0.25, -0.25, -0.25],
+           [-0.25, -0.25,  0.25,  0.25],
+           [-0.25, -0.25,  0.25,  0.25]])
+    """
     return _spectral(U, None, 0.0, degrees)
 
 
@@ -178,6 +267,17 @@ def alternative(U, y, weight, degrees=None):
 
     ``F = D^(-1/2) H [U, Y]`` and ``s = (1, ..., -weight, ...)``. With `degrees` the rows do
     not sum to zero any more, since D^(-1/2) comes after the centring.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.gamma import alternative
+    >>> U = np.array([[0.5], [0.5], [-0.5], [-0.5]])
+    >>> alternative(U, [0, 1, 0, 1], weight=0.25).to_dense()
+    array([[ 0.125,  0.375, -0.375, -0.125],
+           [ 0.375,  0.125, -0.125, -0.375],
+           [-0.375, -0.125,  0.125,  0.375],
+           [-0.125, -0.375,  0.375,  0.125]])
     """
     return _spectral(U, one_hot(y), -weight, degrees)
 
@@ -207,6 +307,14 @@ def guidance(y, weight):
     ------
     ValueError
         If fewer than two labels are known, or the scores are constant.
+
+    Examples
+    --------
+    >>> from ismlit.gamma import guidance
+    >>> guidance([0, 1, -1], weight=2.0).to_dense().round(2)  # of the third nothing is known
+    array([[ 1., -1.,  0.],
+           [-1.,  1.,  0.],
+           [ 0.,  0.,  0.]])
     """
     y = np.asarray(y)
     if y.dtype.kind not in "biuf" and not all(isinstance(v, numbers.Number) for v in y.flat):
@@ -248,6 +356,16 @@ def aligned_sum(kernels, X, y):
     Sum
         Weights scaled so that the centred combination has the norm of HYY'H; kernels of weight
         0 are left out. Takes memory of order n^2.
+
+    Examples
+    --------
+    >>> from ismlit.datasets import make_rings
+    >>> from ismlit.gamma import aligned_sum
+    >>> from ismlit.kernels import Gaussian, Linear, Polynomial
+    >>> X, y, plane = make_rings(random_state=0)
+    >>> found = aligned_sum([Linear(), Polynomial(2), Gaussian(1.0)], X @ plane, y)
+    >>> [kernel for _, kernel in found.terms()]
+    [Polynomial(degree=2, c=1.0), Gaussian(sigma=1.0)]
     """
     if not len(kernels):
         raise ValueError("no kernel was given: a sum needs at least one")
@@ -276,7 +394,16 @@ def _gram_of(data):
 
 
 def gram_of_labels(y):
-    """K_Y = Y Y' of labels y: 1 where two samples share their class."""
+    """K_Y = Y Y' of labels y: 1 where two samples share their class.
+
+    Examples
+    --------
+    >>> from ismlit.gamma import gram_of_labels
+    >>> gram_of_labels(["a", "b", "a"])
+    array([[1., 0., 1.],
+           [0., 1., 0.],
+           [1., 0., 1.]])
+    """
     y = column_or_1d(y)
     return (y[:, None] == y).astype(float)
 
@@ -291,6 +418,17 @@ def hsic(K, L, *, estimator="biased"):
         "biased": Tr(KHLH) / (n-1)^2, as in the thesis; its mean under independence is of
         order 1/n, not 0. "unbiased": the U-statistic of Song et al. (2012), n >= 4, which
         may be negative.
+
+    Examples
+    --------
+    >>> from ismlit.datasets import make_relation
+    >>> from ismlit.gamma import hsic
+    >>> from ismlit.kernels import Gaussian, gram
+    >>> for kind in ("independent", "parabola"):
+    ...     K, L = (gram(Gaussian(0.5), v[:, None]) for v in make_relation(kind, random_state=0))
+    ...     print(kind, round(hsic(K, L), 2))
+    independent 0.0
+    parabola 0.04
     """
     K, L = _gram_of(K), _gram_of(L)
     n = len(K)
@@ -309,7 +447,18 @@ def hsic(K, L, *, estimator="biased"):
 
 
 def normalized_hsic(K, L):
-    """HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L)), in [0, 1] for PSD K and L. Claim: eq-6.14."""
+    """HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L)), in [0, 1] for PSD K and L. Claim: eq-6.14.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit.gamma import normalized_hsic
+    >>> from ismlit.kernels import Gaussian, gram
+    >>> X, y = load_iris(return_X_y=True)
+    >>> sepal, petal = gram(Gaussian(1.0), X[:, :2]), gram(Gaussian(1.0), X[:, 2:])
+    >>> round(float(normalized_hsic(sepal, y)), 2), round(float(normalized_hsic(petal, y)), 2)
+    (0.56, 0.85)
+    """
     K, L = _gram_of(K), _gram_of(L)
     for matrix in (K, L):  # centring a constant matrix leaves rounding, not zero
         if np.linalg.norm(_double_centre(matrix)) <= 1e-12 * np.linalg.norm(matrix):

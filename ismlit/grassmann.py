@@ -19,34 +19,89 @@ DENSE_ALWAYS = 16  # up to here forming M is no dearer than looking for one eige
 
 
 def principal_angles(W1, W2):
-    """Principal angles in radians, falling, between the spans of W1 and W2 (d, q)."""
+    """Principal angles in radians, falling, between the spans of W1 and W2 (d, q).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.grassmann import principal_angles
+    >>> np.degrees(principal_angles([[1.0], [0.0]], [[0.6], [0.8]])).round(2)
+    array([53.13])
+    """
     return subspace_angles(np.asarray(W1), np.asarray(W2))
 
 
 def outside(A, W):
-    """A (d, m) minus its part in the span of orthonormal W (d, q)."""
+    """A (d, m) minus its part in the span of orthonormal W (d, q).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.grassmann import outside
+    >>> outside(np.array([[3.0], [4.0]]), np.array([[1.0], [0.0]]))
+    array([[0.],
+           [4.]])
+    """
     return A - W @ (W.T @ A)
 
 
 def fixed_signs(W):
-    """W with each column's sign such that its largest entry is positive."""
+    """W with each column's sign such that its largest entry is positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.grassmann import fixed_signs
+    >>> fixed_signs(np.array([[0.6, 0.8], [-0.8, 0.6]]))
+    array([[-0.6,  0.8],
+           [ 0.8,  0.6]])
+    """
     return W * np.sign(W[np.abs(W).argmax(axis=0), range(W.shape[1])])
 
 
 def projector_distance(W1, W2):
-    """||W1 W1' - W2 W2'||_F = sqrt(2) ||sin(principal angles)|| for orthonormal W1, W2."""
+    """||W1 W1' - W2 W2'||_F = sqrt(2) ||sin(principal angles)|| for orthonormal W1, W2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.grassmann import projector_distance
+    >>> W = np.eye(3)[:, :2]
+    >>> projector_distance(W, W[:, ::-1])  # other columns, the same plane
+    0.0
+    >>> round(projector_distance(W, np.eye(3)[:, 1:]), 2)
+    1.41
+    """
     return float(np.sqrt(2) * np.linalg.norm(outside(W2, W1)))
 
 
 def geodesic(W, Z, t):
-    """The point at arc length ``t |Z|`` from W (d, q) along the tangent Z (W'Z = 0)."""
+    """The point at arc length ``t |Z|`` from W (d, q) along the tangent Z (W'Z = 0).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.grassmann import geodesic, principal_angles
+    >>> W, Z = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
+    >>> np.degrees(principal_angles(W, geodesic(W, Z, np.pi / 6))).round(2)
+    array([30.])
+    """
     U, s, Vt = np.linalg.svd(Z, full_matrices=False)
     moved = (W @ Vt.T) * np.cos(t * s) + U * np.sin(t * s)
     return np.linalg.qr(moved @ Vt)[0].astype(W.dtype)
 
 
 def half_gradient(phi, W):
-    """Phi W - W (W' Phi W), half the Riemannian gradient of J: zero at a stationary point."""
+    """Phi W - W (W' Phi W), half the Riemannian gradient of J: zero at a stationary point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.grassmann import half_gradient
+    >>> half_gradient(np.diag([3.0, 1.0]), np.array([[0.6], [0.8]])).round(2)
+    array([[ 0.77],
+           [-0.58]])
+    """
     return outside(phi @ W, W)
 
 
@@ -55,6 +110,16 @@ def first_order_residual(phi, W):
 
     Relative to Phi, not to Phi W, which vanishes at a maximum where every chosen eigenvalue
     is 0 (a Gamma that only penalises).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.grassmann import first_order_residual
+    >>> phi = np.diag([3.0, 1.0])
+    >>> first_order_residual(phi, np.array([[1.0], [0.0]]))  # an eigenvector
+    0.0
+    >>> round(first_order_residual(phi, np.array([[0.6], [0.8]])), 2)
+    0.3
     """
     size = np.linalg.norm(phi) if phi.any() else 1.0
     return float(np.linalg.norm(half_gradient(phi, W)) / size)
@@ -64,6 +129,18 @@ class SecondOrder:
     """``Kd - M`` at W (d, q) with Phi = Phi(W), in coordinates B = W_bar' Z of shape (d-q, q).
 
     Claims: thm-5.1 (through its exact form), eq-C.66.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit import Gaussian, ism
+    >>> from ismlit.gamma import supervised
+    >>> from ismlit.grassmann import SecondOrder
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = ism(X, supervised(y), Gaussian(1.0), 2)
+    >>> second = SecondOrder(result.problem, result.W, result.problem.phi(result.W))
+    >>> second.eigengap > 0, second.lowest()[0] > 0  # a maximum
+    (True, True)
     """
 
     def __init__(self, problem, W, phi):

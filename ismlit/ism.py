@@ -59,6 +59,17 @@ class ISMResult:
         ``eigengap``, ``movement`` (||P_new - P||), ``eigenvalue_change`` (the published test).
     problem : Problem
         What was solved; `ismlit.optimality.certify` reads it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Gaussian, ism
+    >>> from ismlit.gamma import supervised
+    >>> X, y = load_wine(return_X_y=True)
+    >>> result = ism(scale(X), supervised(y), Gaussian(3.0), 2)
+    >>> result.converged, bool(result.objective > result.history["objective"][0])
+    (True, True)
     """
 
     W: np.ndarray = field(repr=False)
@@ -180,6 +191,18 @@ def solve(
     """`ism` for a Problem already made, or anything with its methods; parameters as there.
 
     A problem whose `has_hessian` is False is solved without Newton and escape steps.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Gaussian
+    >>> from ismlit.gamma import supervised
+    >>> from ismlit.ism import solve
+    >>> from ismlit.phi import Problem
+    >>> X, y = load_wine(return_X_y=True)
+    >>> solve(Problem(scale(X), supervised(y), Gaussian(3.0)), 2).converged
+    True
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}")

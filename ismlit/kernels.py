@@ -19,7 +19,21 @@ PAIRS = ("inner", "difference")
 
 
 class ConstantKernelError(ValueError):
-    """The kernel does not vary on the data, so that nothing can be learnt from it."""
+    """The kernel does not vary on the data, so that nothing can be learnt from it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from ismlit.kernels import ConstantKernelError, Gaussian, median_distance
+    >>> from ismlit.reduction import SupervisedIKDR
+    >>> X, y = load_wine(return_X_y=True)
+    >>> try:
+    ...     model = SupervisedIKDR(2, kernel=Gaussian(1e-3)).fit(X, y)
+    ... except ConstantKernelError:
+    ...     model = SupervisedIKDR(2, kernel=Gaussian(median_distance(X))).fit(X, y)
+    >>> round(model.kernel_.sigma)
+    280
+    """
 
 
 class Kernel:
@@ -40,6 +54,16 @@ class Kernel:
     -----
     Claims: def-9 (the family), tab-C.1 (its members). A subclass is a frozen
     dataclass that defines `f` and `pairs`; `df` and `d2f` are optional faster forms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Kernel
+    >>> kernel = Kernel(lambda beta, xp: 1 / (1 + beta), name="rational")
+    >>> kernel.f(np.array([0.0, 1.0, 4.0]))
+    array([1. , 0.5, 0.2])
+    >>> kernel.df(np.array([0.0, 1.0, 4.0]))  # derived by sympy
+    array([-1.  , -0.25, -0.04])
     """
 
     pairs: str = "difference"
@@ -166,7 +190,18 @@ def _check_positive(kernel, name):
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """f(beta) = beta on inner products. Claims: tab-5.3-linear, eq-C.1."""
+    """f(beta) = beta on inner products. Claims: tab-5.3-linear, eq-C.1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Linear, ism
+    >>> from ismlit.gamma import supervised
+    >>> X, y = load_wine(return_X_y=True)
+    >>> ism(scale(X), supervised(y), Linear(), 2).n_iter  # Phi is the same for every W
+    0
+    """
 
     pairs = "inner"
 
@@ -186,6 +221,18 @@ class Squared(Kernel):
 
     The thesis prints +beta, which is a distance, not a similarity. The negative is
     conditionally positive definite, which suffices wherever Gamma is centred.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Linear, Squared, ism
+    >>> from ismlit.gamma import supervised
+    >>> from ismlit.grassmann import projector_distance
+    >>> X, y = load_wine(return_X_y=True)
+    >>> W1, W2 = (ism(scale(X), supervised(y), kernel, 2).W for kernel in (Squared(), Linear()))
+    >>> projector_distance(W1, W2) < 1e-3  # where Gamma is centred, the two agree
+    True
     """
 
     pairs = "difference"
@@ -205,6 +252,16 @@ class Polynomial(Kernel):
     """f(beta) = (beta + c)^degree on inner products. Claims: tab-5.3-polynomial, eq-C.2.
 
     Not invariant to translation: centre X first (every estimator of the package does).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Polynomial, ism
+    >>> from ismlit.gamma import supervised
+    >>> X = np.random.default_rng(0).standard_normal((100, 5))
+    >>> W = ism(X - X.mean(axis=0), supervised(X[:, 1] * X[:, 3] > 0), Polynomial(2), 2).W
+    >>> np.flatnonzero(np.linalg.norm(W, axis=1) > 0.8).tolist()
+    [1, 3]
     """
 
     degree: int = 3
@@ -246,6 +303,18 @@ class Gaussian(Kernel):
     """f(beta) = exp(-beta / (2 sigma^2)) on differences. Claims: tab-5.3-gaussian, eq-C.3.
 
     sigma is in the units of the projected data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Gaussian, ism
+    >>> from ismlit.datasets import make_rings
+    >>> from ismlit.gamma import supervised
+    >>> from ismlit.grassmann import principal_angles
+    >>> X, y, plane = make_rings(d=4, random_state=0)
+    >>> W = ism(X, supervised(y), Gaussian(0.5), 2).W
+    >>> bool(np.degrees(principal_angles(W, plane)[0]) < 5)
+    True
     """
 
     sigma: float
@@ -270,6 +339,14 @@ class Multiquadratic(Kernel):
 
     Conditionally positive definite; the thesis prints the opposite sign. c > 0, since at
     c = 0 the formula has no derivative at beta = 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.kernels import Multiquadratic, gram
+    >>> gram(Multiquadratic(3.0), np.array([[0.0], [4.0]]))
+    array([[-3., -5.],
+           [-5., -3.]])
     """
 
     c: float = 1.0
@@ -291,6 +368,17 @@ class RelativeGaussian(Kernel):
     sigmas : array of shape (n,)
         Bandwidths of the n samples; `nearest_neighbour_distance` is the usual choice. The
         formula itself is exp(-beta/2), applied to ``beta / (sigma_i sigma_j)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.kernels import RelativeGaussian, gram, nearest_neighbour_distance
+    >>> X = np.array([[0.0], [1.0], [10.0], [20.0]])  # a close pair and a wide one
+    >>> gram(RelativeGaussian(nearest_neighbour_distance(X, 1)), X).round(2)
+    array([[1.  , 0.61, 0.  , 0.  ],
+           [0.61, 1.  , 0.01, 0.  ],
+           [0.  , 0.01, 1.  , 0.57],
+           [0.  , 0.  , 0.57, 1.  ]])
     """
 
     sigmas: Any
@@ -391,7 +479,17 @@ def betas(pairs, left, right):
 
 
 def squared_distances(Z):
-    """Squared distances of the rows of Z (n, q): exactly 0 where they are mere rounding."""
+    """Squared distances of the rows of Z (n, q): exactly 0 where they are mere rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.kernels import squared_distances
+    >>> squared_distances(1e9 + np.array([[0.0], [1.0], [5.0]]))  # a far origin costs no digits
+    array([[ 0.,  1., 25.],
+           [ 1.,  0., 16.],
+           [25., 16.,  0.]])
+    """
     Z = Z - Z.mean(axis=0)
     squares, sizes = betas("difference", Z, Z), np.einsum("ij,ij->i", Z, Z)
     squares[squares <= 1e-13 * (sizes[:, None] + sizes)] = 0
@@ -404,6 +502,18 @@ def gram(kernel, X, W=None, X2=None):
 
     ``W`` (d, q) is the projection, identity when None. Dense: meant for theory and small n;
     the solver never forms it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.kernels import Gaussian, gram
+    >>> X = np.array([[0.0, 7.0], [1.0, -3.0]])
+    >>> gram(Gaussian(1.0), X).round(2)
+    array([[1., 0.],
+           [0., 1.]])
+    >>> gram(Gaussian(1.0), X, W=np.array([[1.0], [0.0]])).round(2)  # the first feature alone
+    array([[1.  , 0.61],
+           [0.61, 1.  ]])
     """
     X = np.asarray(X)
     project = lambda A: A if W is None else A @ W
@@ -449,6 +559,13 @@ def median_distance(X, *, over="all", max_samples=5000, random_state=0):
     ------
     ValueError
         If X has fewer than two rows, or the median is 0 (most rows are duplicates).
+
+    Examples
+    --------
+    >>> from ismlit.kernels import median_distance
+    >>> X = [[0.0], [1.0], [3.0]]
+    >>> round(median_distance(X), 2), round(median_distance(X, over="distinct"), 2)
+    (1.0, 2.0)
     """
     if over not in ("all", "distinct"):
         raise ValueError(f"over must be 'all' or 'distinct', got {over!r}")
@@ -468,7 +585,14 @@ def median_distance(X, *, over="all", max_samples=5000, random_state=0):
 
 
 def nearest_neighbour_distance(X, k=7):
-    """Distance of each row of X (n, d) to its k-th neighbour, shape (n,): local bandwidths."""
+    """Distance of each row of X (n, d) to its k-th neighbour, shape (n,): local bandwidths.
+
+    Examples
+    --------
+    >>> from ismlit.kernels import nearest_neighbour_distance
+    >>> nearest_neighbour_distance([[0.0], [1.0], [3.0], [7.0]], k=1).round(2)
+    array([1., 1., 2., 4.])
+    """
     X = check_array(X, ensure_min_samples=k + 1)
     return np.sort(_distances(X), axis=1)[:, k]
 
@@ -484,6 +608,14 @@ def max_separation(X, y, *, bounds=(0.05, 20.0)):
     ------
     ValueError
         If y has one class only.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit.kernels import max_separation, median_distance
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(max_separation(X, y), 2), round(median_distance(X), 2)
+    (1.42, 2.33)
     """
     X = check_array(X, ensure_min_samples=2)
     y = np.asarray(y)
@@ -496,7 +628,17 @@ def max_separation(X, y, *, bounds=(0.05, 20.0)):
 
 
 def separation(K, same):
-    """Mean of K over the pairs of one class, `same` (n, n), minus that over the others."""
+    """Mean of K over the pairs of one class, `same` (n, n), minus that over the others.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit.kernels import Gaussian, gram, separation
+    >>> X, y = load_iris(return_X_y=True)
+    >>> same = y[:, None] == y
+    >>> [round(separation(gram(Gaussian(sigma), X), same), 2) for sigma in (0.1, 1.0, 10.0)]
+    [0.03, 0.55, 0.06]
+    """
     return float(K[same].mean() - K[~same].mean())
 
 
@@ -510,6 +652,17 @@ def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
     ------
     ValueError
         If the score is not finite somewhere on the grid.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit.gamma import normalized_hsic
+    >>> from ismlit.kernels import best_bandwidth, squared_distances
+    >>> X, y = load_iris(return_X_y=True)
+    >>> score = lambda K: normalized_hsic(K, y)
+    >>> sigma, value = best_bandwidth(squared_distances(X), score, 0.1, 10.0)
+    >>> round(sigma, 1), round(value, 2)
+    (1.3, 0.8)
     """
     from scipy.optimize import minimize_scalar
 

@@ -123,7 +123,7 @@ PAGE = """<div class="turning" data-turning="%(data)s">
 <div class="panels">
 <svg viewBox="0 0 340 400" role="img" aria-label="Samples of two classes in the plane with the
  two lines onto which they are projected, and below the two projections">
-<g class="cloud" transform="translate(170 145)"><line class="pub"/><line class="safe"/></g>
+<g class="cloud" transform="translate(170 145)"><line class="safe"/><line class="pub"/></g>
 <text x="6" y="318">projected by the published iteration</text>
 <g class="row-pub" transform="translate(170 335)"></g>
 <text x="6" y="368">by the safeguarded one</text>
@@ -134,7 +134,7 @@ PAGE = """<div class="turning" data-turning="%(data)s">
 <text x="40" y="290">0°</text><text x="176" y="290">90°</text><text x="305" y="290">180°</text>
 <text x="46" y="16">objective J, percent of its maximum</text>
 <text x="8" y="34">100</text><text x="22" y="272">0</text>
-<g class="trail"></g><circle class="dot-pub" r="7"/><rect class="dot-safe" width="13" height="13"/>
+<g class="trail"></g><rect class="dot-safe" width="15" height="15"/><circle class="dot-pub" r="5"/>
 <text x="40" y="320" class="said-pub"></text><text x="40" y="342" class="said-safe"></text>
 <circle class="dot-pub" cx="28" cy="316" r="6"/>
 <rect class="dot-safe" x="22" y="332" width="12" height="12"/></svg>
@@ -151,7 +151,8 @@ document.querySelectorAll(".turning:not([data-ready])").forEach(root => {
     for (const key in attributes) made.setAttribute(key, attributes[key]);
     parent.append(made);
   };
-  const mark = (parent, x, y, one) => one ? svg(parent, "circle", {cx: x, cy: y, r: 4, class: "one"})
+  const mark = (parent, x, y, one) => one
+    ? svg(parent, "circle", {cx: x, cy: y, r: 4, class: "one"})
     : svg(parent, "rect", {x: x - 4, y: y - 4, width: 8, height: 8, class: "two"});
   points.forEach(([x, y], i) => mark(get(".cloud"), x, -y, classes[i]));
   const place = ([angle, height]) => [40 + 1.6 * angle, 270 - 2.4 * height];
@@ -171,7 +172,7 @@ document.querySelectorAll(".turning:not([data-ready])").forEach(root => {
         svg(get(".trail"), "circle", {cx: x, cy: y, r: 3, class: "dot-" + name});
       });
       const [x, y] = place(now), dot = get(".trail ~ .dot-" + name);
-      if (k) { dot.setAttribute("x", x - 6.5); dot.setAttribute("y", y - 6.5); }
+      if (k) { dot.setAttribute("x", x - 7.5); dot.setAttribute("y", y - 7.5); }
       else { dot.setAttribute("cx", x); dot.setAttribute("cy", y); }
       get(".said-" + name).textContent = `${words[k]}, step ${step}: ${now[1]} percent`;
     });

@@ -20,7 +20,15 @@ __all__ = ["Bound", "Certificate", "certify", "gaussian_bound", "principal_angle
 
 @dataclass(frozen=True)
 class Bound:
-    """A printed sufficient condition ``left >= right`` for the second-order condition."""
+    """A printed sufficient condition ``left >= right`` for the second-order condition.
+
+    Examples
+    --------
+    >>> from ismlit.optimality import Bound
+    >>> bound = Bound(1.5, 2.0)
+    >>> bound, bound.holds
+    (1.5 < 2, False)
+    """
 
     left: float
     right: float
@@ -56,6 +64,19 @@ class Certificate:
         eq-C.73 with its constant made uniform: eigengap >= lambda_max(M).
     bound_310 : Bound or None
         eq-3.10, for the Gaussian kernel and a Gamma that does not depend on W.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit import Gaussian
+    >>> from ismlit.gamma import supervised
+    >>> from ismlit.optimality import certify
+    >>> from ismlit.phi import Problem
+    >>> X, y = load_iris(return_X_y=True)
+    >>> certificate = certify(Problem(X, supervised(y), Gaussian(1.0)), np.eye(4)[:, :1])
+    >>> bool(certificate.is_stationary), round(certificate.residual, 2)
+    (False, 0.23)
     """
 
     residual: float
@@ -94,6 +115,18 @@ def certify(result: ISMResult | Problem, W=None, *, tol=1e-5, bounds=True):
     bounds : bool
         Also evaluate the printed sufficient conditions (one more pass, and the largest
         eigenvalue of M where M is formed).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Gaussian, ism
+    >>> from ismlit.gamma import supervised
+    >>> from ismlit.optimality import certify
+    >>> X, y = load_wine(return_X_y=True)
+    >>> certificate = certify(ism(scale(X), supervised(y), Gaussian(3.0), 2))
+    >>> bool(certificate.is_stationary), bool(certificate.is_second_order)
+    (True, True)
     """
     problem = result if isinstance(result, Problem) else result.problem
     if problem is None:
@@ -132,6 +165,18 @@ def gaussian_bound(problem, W, eigengap):
     """Inequality (3.10), ``sigma^2 gap >= sum |Gamma| exp(.) ||x_i - x_j||^4 / sigma^2``.
 
     The gap of (3.10) is taken in chapter 3's scale of Phi, twice the one used here.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit import Gaussian, ism
+    >>> from ismlit.gamma import supervised
+    >>> from ismlit.optimality import certify, gaussian_bound
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = ism(X, supervised(y), Gaussian(1.0), 2)
+    >>> bound = gaussian_bound(found.problem, found.W, certify(found).eigengap)
+    >>> bool(certify(found).is_second_order), bool(bound.holds)  # sufficient, not necessary
+    (True, False)
     """
     sigma = problem.kernel.sigma
     X = problem.X - problem.X.mean(axis=0)

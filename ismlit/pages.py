@@ -11,6 +11,7 @@ import html
 import io
 import json
 import re
+import unicodedata
 
 from ismlit.claims import TITLES, cells, counts, folder, ledger, link, rests_on, used_by
 from ismlit.experiments import report
@@ -286,9 +287,9 @@ def graph_page(where):
         '<label>Find <input type="search" id="graph-find" placeholder="e.g. Lemma D.4, eigengap">'
         "</label>",
         '<label>Show <select id="graph-kind"><option value="">everything</option>'
-        '<option value="main">definitions, theorems, lemmas, algorithms, tables, figures</option>'
+        '<option value="main">numbered items but equations</option>'
         '<option value="eq">equations</option>'
-        '<option value="text">statements in the text, and our own</option></select></label>',
+        '<option value="text">sentences of the text, and ours</option></select></label>',
         '<fieldset class="graph-legend"><legend>Verdicts</legend>',
     ]
     for verdict, number in counts().items():
@@ -298,7 +299,8 @@ def graph_page(where):
             f"<span>{SIGNS[verdict]}</span> {verdict} ({number})</label>"
         )
     lines += [
-        '</fieldset><output id="graph-count" aria-live="polite"></output></form>',
+        '</fieldset><label><input type="checkbox" id="graph-all"> draw every link among those shown'
+        '</label><output id="graph-count" aria-live="polite"></output></form>',
         '<div class="graph-map"><svg class="graph-lines" aria-hidden="true"></svg>',
     ]
     for title, claims in by_chapter(ledger().values()).items():
@@ -317,7 +319,14 @@ def _address(claim_id, where):
     """Of the claim's cell in the built book, else of its row's page."""
     if claim_id not in where:
         return "ledger.html"
-    return link(where[claim_id][0]).replace(".ipynb", ".html")
+    path, heading = where[claim_id][0]
+    return f"{path.with_suffix('.html').as_posix()}#{_anchor(heading)}"
+
+
+def _anchor(heading):
+    """The id that docutils gives a heading (Markdown links take another, which MyST resolves)."""
+    plain = unicodedata.normalize("NFKD", heading.lower()).encode("ascii", "ignore").decode()
+    return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", plain))
 
 
 def _tile(c, where):

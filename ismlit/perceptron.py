@@ -28,6 +28,17 @@ class Perceptron:
     ----------
     theta : array of shape (m,)
         All weights, to be changed in place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.perceptron import Perceptron
+    >>> network = Perceptron([2, 20, 2], np.random.RandomState(0))
+    >>> network(np.array([[1.0, 2.0], [3.0, 4.0]]))  # the identity, until theta is changed
+    array([[1., 2.],
+           [3., 4.]])
+    >>> network.theta.size
+    102
     """
 
     def __init__(self, sizes, rng, skip=True):
@@ -85,7 +96,18 @@ def _layers(vector, shapes):
 
 
 class Adam:
-    """Kingma and Ba's ascent: steps of about `rate` along the sign of a running mean gradient."""
+    """Kingma and Ba's ascent: steps of about `rate` along the sign of a running mean gradient.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.perceptron import Adam
+    >>> theta, adam = np.zeros(2), Adam(2, rate=0.1)
+    >>> for _ in range(500):
+    ...     adam.ascend(theta, np.array([3.0, -1.0]) - theta)
+    >>> theta.round(2)
+    array([ 3., -1.])
+    """
 
     def __init__(self, size, rate):
         self.rate, self.t = rate, 0
@@ -104,6 +126,14 @@ def batches(n, size, rng):
     """Row numbers for ever, `size` at a time: passes over 0 .. n - 1, each in a new random order.
 
     The n % size rows left over at the end of a pass are dropped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.perceptron import batches
+    >>> rows = batches(6, 2, np.random.RandomState(0))
+    >>> np.sort(np.concatenate([next(rows) for _ in range(3)]))  # one pass
+    array([0, 1, 2, 3, 4, 5])
     """
     if not 1 <= size <= n:
         raise ValueError(f"a batch needs 1 to n = {n} rows, got {size}")

@@ -23,7 +23,20 @@ def _axis(ax, size=(5, 3.2)):
 
 
 def plot_projection(Z, y, names=None, ax=None):
-    """Scatter of projected samples Z (n, 2), or (n, 1) against a jitter, by class y."""
+    """Scatter of projected samples Z (n, 2), or (n, 1) against a jitter, by class y.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit.plots import plot_projection
+    >>> from ismlit.reduction import SupervisedIKDR
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ax = plot_projection(SupervisedIKDR(2).fit_transform(X, y), y)
+    >>> ax.get_legend_handles_labels()[1]
+    ['0', '1', '2']
+    >>> plt.close()
+    """
     ax = _axis(ax)
     Z = np.asarray(Z)
     second = Z[:, 1] if Z.shape[1] > 1 else np.random.default_rng(0).uniform(-1, 1, len(Z))
@@ -31,7 +44,13 @@ def plot_projection(Z, y, names=None, ax=None):
         rows = np.asarray(y) == label
         name = label if names is None else names[k]
         ax.scatter(
-            Z[rows, 0], second[rows], 14, COLOURS[k % 7], MARKERS[k % 7], alpha=0.7, label=name
+            Z[rows, 0],
+            second[rows],
+            14,
+            COLOURS[k % 7],
+            marker=MARKERS[k % 7],
+            alpha=0.7,
+            label=name,
         )
     ax.set(xlabel="component 1", ylabel="component 2" if Z.shape[1] > 1 else "(jitter)")
     ax.legend(fontsize="small")
@@ -39,7 +58,20 @@ def plot_projection(Z, y, names=None, ax=None):
 
 
 def plot_history(results, key="objective", ax=None, log=False):
-    """How `key` of the history develops; `results` maps a label to an ISMResult."""
+    """How `key` of the history develops; `results` maps a label to an ISMResult.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit.plots import plot_history
+    >>> from ismlit.reduction import SupervisedIKDR
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ax = plot_history({f"q = {q}": SupervisedIKDR(q).fit(X, y).result_ for q in (1, 2)})
+    >>> ax.get_ylabel(), ax.get_legend_handles_labels()[1]
+    ('objective', ['q = 1', 'q = 2'])
+    >>> plt.close()
+    """
     ax = _axis(ax)
     for k, (label, result) in enumerate(results.items()):
         values = result.history[key]
@@ -53,7 +85,20 @@ def plot_history(results, key="objective", ax=None, log=False):
 
 
 def plot_turns(alternations, ax=None):
-    """The objective after every half-turn; `alternations` maps a label to an Alternation."""
+    """The objective after every half-turn; `alternations` maps a label to an Alternation.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit import Gaussian
+    >>> from ismlit.plots import plot_turns
+    >>> from ismlit.spectral import alternate
+    >>> ax = plot_turns({"iris": alternate(load_iris().data, Gaussian(1.0), 2, 2)})
+    >>> ax.get_ylabel(), ax.get_legend_handles_labels()[1]
+    ('objective', ['iris'])
+    >>> plt.close()
+    """
     ax = _axis(ax)
     for k, (label, found) in enumerate(alternations.items()):
         values = found.history["objective"]
@@ -66,7 +111,20 @@ def plot_turns(alternations, ax=None):
 
 
 def plot_gap(results, ax=None, floor=1e-13):
-    """Share by which J is below the best of all, against passes; `results`: label to ISMResult."""
+    """Share by which J is below the best of all, against passes; `results`: label to ISMResult.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit.plots import plot_gap
+    >>> from ismlit.reduction import SupervisedIKDR
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ax = plot_gap({s: SupervisedIKDR(2, init=s).fit(X, y).result_ for s in ("taylor", "pca")})
+    >>> ax.get_yscale(), ax.get_legend_handles_labels()[1]
+    ('log', ['taylor', 'pca'])
+    >>> plt.close()
+    """
     ax = _axis(ax)
     best = max(result.objective for result in results.values())
     for k, (label, result) in enumerate(results.items()):
@@ -80,7 +138,17 @@ def plot_gap(results, ax=None, floor=1e-13):
 
 
 def plot_ratios(groups, ax=None):
-    """Positive ratios on a logarithmic axis, one column of points a group (label to values)."""
+    """Positive ratios on a logarithmic axis, one column of points a group (label to values).
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from ismlit.plots import plot_ratios
+    >>> ax = plot_ratios({"time": [2.0, 8.0, 4.0], "memory": [0.5, 1.0, 2.0]})
+    >>> [label.get_text() for label in ax.get_xticklabels()], ax.get_yscale()
+    (['time', 'memory'], 'log')
+    >>> plt.close()
+    """
     ax = _axis(ax, (5.6, 3.2))
     for k, values in enumerate(groups.values()):
         place = k + np.linspace(-0.15, 0.15, len(values))
@@ -93,7 +161,18 @@ def plot_ratios(groups, ax=None):
 
 
 def plot_bars(groups, names, ylabel, ax=None):
-    """Grouped bars: `groups` maps a label to one value per name; the axis starts near the least."""
+    """Grouped bars: `groups` maps a label to one value per name; the axis starts near the least.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from ismlit.plots import plot_bars
+    >>> accuracy = {"ISM": [97.2, 96.0], "PCA": [95.5, 91.3]}  # percent
+    >>> ax = plot_bars(accuracy, ["wine", "iris"], "accuracy, %")
+    >>> round(float(ax.get_ylim()[0]), 1)  # the least value, less ten
+    81.3
+    >>> plt.close()
+    """
     ax = _axis(ax, (7.5, 3.6))
     width = 0.8 / len(groups)
     for k, (label, values) in enumerate(groups.items()):
@@ -109,7 +188,18 @@ def plot_bars(groups, names, ylabel, ax=None):
 
 
 def plot_scaling(rows, xlabel, ax=None):
-    """Seconds against size, one line a method; `rows` hold method, size, seconds."""
+    """Seconds against size, one line a method; `rows` hold method, size, seconds.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from ismlit.plots import plot_scaling
+    >>> rows = [dict(method="ISM", size=n, seconds=1e-6 * n**2) for n in (100, 1000, 10000)]
+    >>> ax = plot_scaling(rows, "samples n")
+    >>> ax.get_xlabel(), ax.get_xscale(), ax.get_yscale()
+    ('samples n', 'log', 'log')
+    >>> plt.close()
+    """
     ax = _axis(ax, (5.6, 3.4))
     for k, method in enumerate(dict.fromkeys(row["method"] for row in rows)):
         points = sorted((r["size"], r["seconds"]) for r in rows if r["method"] == method)
@@ -121,7 +211,20 @@ def plot_scaling(rows, xlabel, ax=None):
 
 
 def plot_loadings(W, feature_names, ax=None):
-    """The weights of each feature in each component: W (d, q) as grouped horizontal bars."""
+    """The weights of each feature in each component: W (d, q) as grouped horizontal bars.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit.plots import plot_loadings
+    >>> from ismlit.reduction import SupervisedIKDR
+    >>> iris = load_iris()
+    >>> ax = plot_loadings(SupervisedIKDR(1).fit(iris.data, iris.target).W_, iris.feature_names)
+    >>> ax.get_yticklabels()[-1].get_text()  # the feature with the largest weight
+    'petal length (cm)'
+    >>> plt.close()
+    """
     W = np.asarray(W)
     ax = _axis(ax, (5.5, 0.9 + 0.26 * len(W)))
     order = np.argsort(np.abs(W).max(axis=1))
@@ -145,7 +248,20 @@ def plot_loadings(W, feature_names, ax=None):
 
 
 def plot_search(search, keys=("quality", "novelty", "alignment", "bound")):
-    """The grid of a `Search`, one map for each of `keys`; a ring marks the pair chosen."""
+    """The grid of a `Search`, one map for each of `keys`; a ring marks the pair chosen.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from ismlit.alternative import search
+    >>> from ismlit.datasets import make_four_gaussians
+    >>> from ismlit.plots import plot_search
+    >>> X, known, _ = make_four_gaussians(40, random_state=0)
+    >>> axes = plot_search(search(X, known, sigmas=[8.0, 16.0], weights=[1.0, 2.0], random_state=0))
+    >>> axes[0].get_ylabel(), [label.get_text() for label in axes[0].get_xticklabels()]
+    ('bandwidth sigma', ['1', '2'])
+    >>> plt.close()
+    """
     rows, best = search.rows, search.rows[search.best]
     sigmas, weights = (sorted({row[key] for row in rows}) for key in ("sigma", "weight"))
     size = (2.1 * len(keys) + 0.6, 3.2)
@@ -171,7 +287,19 @@ def plot_search(search, keys=("quality", "novelty", "alignment", "bound")):
 
 
 def plot_views(X, labels, pairs, ax=None):
-    """X (n, d) through pairs of features, one panel for each pair, coloured by labels (n,)."""
+    """X (n, d) through pairs of features, one panel for each pair, coloured by labels (n,).
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from ismlit.datasets import make_two_views
+    >>> from ismlit.plots import plot_views
+    >>> X, side, parabola = make_two_views(200, random_state=0)
+    >>> axes = plot_views(X, parabola, [(0, 1), (2, 3)])
+    >>> [(ax.get_xlabel(), ax.get_ylabel()) for ax in axes]
+    [('feature 1', 'feature 2'), ('feature 3', 'feature 4')]
+    >>> plt.close()
+    """
     if ax is None:
         size = (3.1 * len(pairs), 3)
         _, ax = plt.subplots(1, len(pairs), figsize=size, layout="constrained")
@@ -189,6 +317,18 @@ def plot_network(networks, panels=4):
     """Images after some layers, by their leading principal component, one row a network.
 
     `networks` maps a label to (network, y), the network with lists `images` and `shares`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from ismlit.construction import class_sum_network
+    >>> from ismlit.datasets import make_random_labels
+    >>> from ismlit.plots import plot_network
+    >>> X, y = make_random_labels(40, random_state=0)
+    >>> axes = plot_network({"random": (class_sum_network(X, y), y)})
+    >>> axes[0, -1].get_title()[-7:]  # the last layer reaches the largest HSIC
+    '1.00 H*'
+    >>> plt.close()
     """
     size = (1.7 * panels, 1.6 * len(networks))
     style = dict(figsize=size, squeeze=False, layout="constrained")
@@ -201,7 +341,9 @@ def plot_network(networks, panels=4):
             jitter = np.random.default_rng(0).uniform(-1, 1, len(Z))
             for k, label in enumerate(np.unique(y)):
                 here = np.asarray(y) == label
-                ax.scatter(first[here], jitter[here], 10, COLOURS[k % 7], MARKERS[k % 7], alpha=0.7)
+                ax.scatter(
+                    first[here], jitter[here], 10, COLOURS[k % 7], marker=MARKERS[k % 7], alpha=0.7
+                )
             ax.set(xticks=[], yticks=[], ylim=(-2, 2))
             ax.set_title(f"layer {l + 1}: {network.shares[l]:.2f} H*", fontsize="medium")
         row[0].set_ylabel(name)
@@ -212,6 +354,18 @@ def plot_layers(network, X, y):
     """Images (top) and sorted Gram matrix (bottom) of every layer of a fitted network.
 
     Images beyond two columns are shown by their two leading principal components.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from ismlit.datasets import make_rings
+    >>> from ismlit.network import KernelDependenceNetwork
+    >>> from ismlit.plots import plot_layers
+    >>> X, y, _ = make_rings(100, 2, random_state=0)
+    >>> axes = plot_layers(KernelDependenceNetwork().fit(X, y), X, y)
+    >>> axes[0, -1].get_title()
+    '2: H 1.00'
+    >>> plt.close()
     """
     order, count = np.argsort(y, kind="stable"), len(network.layers_)
     side = min(2.3, 8.5 / count)
@@ -223,7 +377,9 @@ def plot_layers(network, X, y):
         second = Z[:, 1] if Z.shape[1] > 1 else np.random.default_rng(0).uniform(-1, 1, len(Z))
         for k, label in enumerate(np.unique(y)):
             here = np.asarray(y) == label
-            top.scatter(Z[here, 0], second[here], 8, COLOURS[k % 7], MARKERS[k % 7], alpha=0.6)
+            top.scatter(
+                Z[here, 0], second[here], 8, COLOURS[k % 7], marker=MARKERS[k % 7], alpha=0.6
+            )
         top.set_title(f"{l}: H {network.h_sequence_[l - 1]:.2f}", fontsize="medium")
         bottom.imshow(network.gram(X[order], layer=l), cmap="Blues", vmin=0, vmax=1)
         for ax in (top, bottom):
@@ -235,6 +391,18 @@ def plot_kernels(views, y):
     """Samples (top) and their sorted Gram matrix (bottom), one column a view.
 
     `views` maps a title to (Z (n, 2), kernel), all of the same samples with labels y (n,).
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from ismlit import Gaussian, Linear
+    >>> from ismlit.datasets import make_spiral
+    >>> from ismlit.plots import plot_kernels
+    >>> X, arm = make_spiral(300, random_state=0)
+    >>> axes = plot_kernels({"linear": (X, Linear()), "Gaussian": (X, Gaussian(0.2))}, arm)
+    >>> [ax.get_title() for ax in axes[0]]
+    ['linear', 'Gaussian']
+    >>> plt.close()
     """
     count, order = len(views), np.argsort(y, kind="stable")
     size = (2.3 * count + 0.3, 4.7)
@@ -250,7 +418,7 @@ def plot_kernels(views, y):
 def _scatter(ax, Z, y, size=6):
     for k, label in enumerate(np.unique(y)):
         here = np.asarray(y) == label
-        ax.scatter(Z[here, 0], Z[here, 1], size, COLOURS[k % 7], MARKERS[k % 7], alpha=0.6)
+        ax.scatter(Z[here, 0], Z[here, 1], size, COLOURS[k % 7], marker=MARKERS[k % 7], alpha=0.6)
     ax.set(xticks=[], yticks=[])
 
 
@@ -259,6 +427,15 @@ def film(frames, y, titles, seconds=4.0):
 
     Shown by any browser without a script; its file is that of the last frame where animation is
     not supported. Returns an IPython Image.
+
+    Examples
+    --------
+    >>> from ismlit.datasets import make_spiral
+    >>> from ismlit.plots import film
+    >>> X, arm = make_spiral(300, random_state=0)
+    >>> image = film([X, X / 2], arm, ["before", "after"], seconds=2.0)
+    >>> image.data[1:4]
+    b'PNG'
     """
     import io
 
@@ -291,7 +468,20 @@ def film(frames, y, titles, seconds=4.0):
 
 
 def plot_decision(model, X, y, ax=None):
-    """Classes that a classifier gives to the points of the plane, and its data X (n, 2)."""
+    """Classes that a classifier gives to the points of the plane, and its data X (n, 2).
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from ismlit.datasets import make_spiral
+    >>> from ismlit.plots import plot_decision
+    >>> X, arm = make_spiral(300, random_state=0)
+    >>> ax = plot_decision(KNeighborsClassifier(5).fit(X, arm), X, arm)
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('feature 1', 'feature 2')
+    >>> plt.close()
+    """
     ax = _axis(ax, (4.2, 3.6))
     low, high = X.min(axis=0) - 0.3, X.max(axis=0) + 0.3
     across, up = np.meshgrid(*(np.linspace(a, b, 120) for a, b in zip(low, high)))
@@ -302,13 +492,25 @@ def plot_decision(model, X, y, ax=None):
     ax.pcolormesh(across, up, given.reshape(across.shape), **shown)
     for k, label in enumerate(classes):
         here = np.asarray(y) == label
-        ax.scatter(X[here, 0], X[here, 1], 8, COLOURS[k % 7], MARKERS[k % 7])
+        ax.scatter(X[here, 0], X[here, 1], 8, COLOURS[k % 7], marker=MARKERS[k % 7])
     ax.set(xlabel="feature 1", ylabel="feature 2")
     return ax
 
 
 def plot_matrix(matrix, title=None, ax=None):
-    """A signed matrix as an image on a scale symmetric about zero."""
+    """A signed matrix as an image on a scale symmetric about zero.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from ismlit.gamma import supervised
+    >>> from ismlit.plots import plot_matrix
+    >>> ax = plot_matrix(supervised([0, 0, 0, 1]).to_dense(), "Gamma")
+    >>> low, high = ax.images[0].get_clim()
+    >>> ax.get_title(), low == -high
+    ('Gamma', True)
+    >>> plt.close()
+    """
     ax = _axis(ax, (3.4, 3))
     limit = np.abs(matrix).max()
     image = ax.imshow(matrix, cmap="PuOr", vmin=-limit, vmax=limit)
@@ -321,6 +523,18 @@ def plot_landscape(angles, values, path=(), ax=None):
     """J over the directions of the plane (d = 2, q = 1), and the points an iteration visited.
 
     `path` holds (angle, J) pairs in order; angles in radians, drawn in degrees.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np
+    >>> from ismlit.plots import plot_landscape
+    >>> angles = np.linspace(0, np.pi, 181)
+    >>> path = [(angle, np.cos(angle) ** 2) for angle in (1.2, 0.4, 0.0)]
+    >>> ax = plot_landscape(angles, np.cos(angles) ** 2, path)
+    >>> ax.get_legend_handles_labels()[1]
+    ['J over all directions', 'visited']
+    >>> plt.close()
     """
     ax = _axis(ax)
     ax.plot(np.degrees(angles), values, color=COLOURS[0], label="J over all directions")
@@ -335,7 +549,18 @@ def plot_landscape(angles, values, path=(), ax=None):
 
 
 def plot_printed(names, printed, recomputed, ylabel, ax=None):
-    """Printed and recomputed numbers side by side, each (m, 2): mean and standard deviation."""
+    """Printed and recomputed numbers side by side, each (m, 2): mean and standard deviation.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from ismlit.plots import plot_printed
+    >>> printed, recomputed = [(97.0, 1.5), (91.0, 3.0)], [(96.2, 1.9), (92.4, 2.2)]
+    >>> ax = plot_printed(["wine", "cancer"], printed, recomputed, "accuracy, %")
+    >>> ax.get_legend_handles_labels()[1]
+    ['printed', 'recomputed']
+    >>> plt.close()
+    """
     ax = _axis(ax)
     for k, (label, values) in enumerate({"printed": printed, "recomputed": recomputed}.items()):
         mean, deviation = np.asarray(values, dtype=float).T
@@ -350,7 +575,19 @@ def plot_printed(names, printed, recomputed, ylabel, ax=None):
 
 
 def plot_segments(maps):
-    """Integer images (h, w) side by side, one flat colour per label; `maps` is title to array."""
+    """Integer images (h, w) side by side, one flat colour per label; `maps` is title to array.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np
+    >>> from ismlit.plots import plot_segments
+    >>> halves = np.repeat([[0, 1]], 8, axis=0)
+    >>> axes = plot_segments({"left and right": halves, "top and bottom": halves.T})
+    >>> [ax.get_title() for ax in axes]
+    ['left and right', 'top and bottom']
+    >>> plt.close()
+    """
     _, axes = plt.subplots(1, len(maps), figsize=(2.6 * len(maps), 3.4), layout="constrained")
     palette = ListedColormap(["#0072B2", "#F0E442", "#009E73", "#D55E00"])
     for ax, (title, labels) in zip(np.atleast_1d(axes), maps.items()):
@@ -360,7 +597,19 @@ def plot_segments(maps):
 
 
 def plot_images(images, titles, columns=4):
-    """Grey images in rows of so many columns, each with its title."""
+    """Grey images in rows of so many columns, each with its title.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from ismlit.datasets import load_digits
+    >>> from ismlit.plots import plot_images
+    >>> digits = load_digits()
+    >>> axes = plot_images(digits.images[:8], digits.target[:8])
+    >>> [ax.get_title() for ax in axes.flat]
+    ['0', '1', '2', '3', '4', '5', '6', '7']
+    >>> plt.close()
+    """
     rows = -(-len(images) // columns)
     size = (1.5 * columns, 1.7 * rows)
     _, axes = plt.subplots(rows, columns, figsize=size, layout="constrained")

@@ -45,6 +45,19 @@ class NormalizedProblem(Problem):
     Notes
     -----
     Claims: neurips-semi, semi-degrees, kdac-gradient.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit import Gaussian
+    >>> from ismlit.gamma import supervised
+    >>> from ismlit.ism import solve
+    >>> from ismlit.optimality import certify
+    >>> from ismlit.spectral import NormalizedProblem
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = solve(NormalizedProblem(X, supervised(y), Gaussian(1.0)), 2)
+    >>> result.converged, bool(certify(result).is_second_order)
+    (True, True)
     """
 
     fixed: Gamma | None = None
@@ -221,6 +234,18 @@ class Affinity:
     ----------
     degrees : array of shape (n,), or None
         D = diag(K 1), if it normalises.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Gaussian
+    >>> from ismlit.gamma import supervised
+    >>> from ismlit.phi import Problem
+    >>> from ismlit.spectral import Affinity
+    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])  # two clusters, hence two eigenvalues of 1
+    >>> problem = Problem(X, supervised([0, 0, 1, 1]), Gaussian(1.0))
+    >>> Affinity(problem, np.eye(1), normalize=True).leading(3)[1].round(2)
+    array([1.  , 1.  , 0.24])
     """
 
     def __init__(self, problem, W, normalize=False, away=None):
@@ -287,6 +312,19 @@ def spectral_embedding(problem, W, k, *, normalize=False, away=None):
     """The k leading eigenvectors U (n, k) of the affinity at W, and their eigenvalues, falling.
 
     ``Affinity(problem, W, normalize, away).leading(k)``, which says what may be asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Gaussian
+    >>> from ismlit.gamma import supervised
+    >>> from ismlit.phi import Problem
+    >>> from ismlit.spectral import spectral_embedding
+    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
+    >>> problem = Problem(X, supervised([0, 0, 1, 1]), Gaussian(1.0))
+    >>> U, _ = spectral_embedding(problem, np.eye(1), 1)
+    >>> U[:, 0] * U[0, 0] > 0  # on the side of the first sample
+    array([ True,  True, False, False])
     """
     return Affinity(problem, W, normalize, away).leading(k)
 
@@ -320,6 +358,17 @@ class Alternation:
         ``objective`` after every half-turn (U, W, U, W, ...).
     result : ISMResult
         Of W.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Gaussian
+    >>> from ismlit.spectral import alternate
+    >>> X = scale(load_wine().data)
+    >>> found = alternate(X, Gaussian(3.0), 2, 2)
+    >>> found.converged, bool(found.objective > found.history["objective"][0])
+    (True, True)
     """
 
     W: np.ndarray = field(repr=False)
@@ -390,6 +439,19 @@ def alternate(
     -----
     Each half-turn maximises the same function, so with the default solver the objective never
     falls. Claims: alternation-monotone, semi-degrees, alg-1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sklearn.metrics import normalized_mutual_info_score
+    >>> from ismlit import Gaussian
+    >>> from ismlit.spectral import alternate
+    >>> X, y = make_blobs(100, centers=[[-3, 0, 0], [3, 0, 0]], random_state=0)
+    >>> found = alternate(X, Gaussian(2.0), 1, 1)
+    >>> round(float(normalized_mutual_info_score(y, found.U[:, 0] > 0)), 2)
+    1.0
+    >>> int(abs(found.W).argmax())  # the feature that tells the clusters apart
+    0
     """
 
     def problem_of(U):

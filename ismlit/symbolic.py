@@ -25,6 +25,15 @@ class Derivation:
     n, d, q : int
         Samples, features, components of the symbolic problem.
     X, W, Gamma : sympy matrices, built by `derive`
+
+    Examples
+    --------
+    >>> from ismlit import Polynomial
+    >>> from ismlit.symbolic import derive
+    >>> derivation = derive(Polynomial(2))
+    >>> error = derivation.gradient - 2 * derivation.phi() * derivation.W
+    >>> error.expand().is_zero_matrix
+    True
     """
 
     kernel: Kernel
@@ -155,7 +164,17 @@ def _factor(value):
 
 
 def derive(kernel, n=3, d=2, q=1):
-    """A `Derivation` with symbols for n samples of d features and a W of shape (d, q)."""
+    """A `Derivation` with symbols for n samples of d features and a W of shape (d, q).
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> from ismlit import Gaussian
+    >>> from ismlit.symbolic import derive
+    >>> derivation = derive(Gaussian(sp.Symbol("sigma", positive=True)))
+    >>> derivation.f(1)
+    -exp(-beta/(2*sigma**2))/(2*sigma**2)
+    """
     X = sp.Matrix(n, d, lambda i, k: sp.Symbol(f"x_{i + 1}{k + 1}", real=True))
     W = sp.Matrix(d, q, lambda k, m: sp.Symbol(f"w_{k + 1}{m + 1}", real=True))
     G = sp.Matrix(n, n, lambda i, j: sp.Symbol(f"g_{min(i, j) + 1}{max(i, j) + 1}", real=True))

@@ -8,13 +8,14 @@ then works offline; else its pages take MathJax from the public network of Sphin
 """
 
 import argparse
+import io
+import re
 import shutil
 import subprocess
 import sys
-import tarfile
-import tempfile
 from pathlib import Path
 
+import npm
 import yaml
 from execute_notebooks import ROOT, execute_all, notebooks_of
 
@@ -24,32 +25,14 @@ SCRIPT = "mathjax/tex-chtml-full.js"
 
 
 def fetch_mathjax():
-    """Is MathJax in ``.mathjax/``, after trying to get it there? Never fails."""
-    if (MATHJAX_DIR / SCRIPT).exists():
-        return True
-    npm = shutil.which("npm")
-    if npm is None:
-        return False
-    with tempfile.TemporaryDirectory() as folder:
-        command = [npm, "pack", MATHJAX, "--silent", "--prefer-offline", "--fetch-retries=0"]
-        try:
-            subprocess.run(command, cwd=folder, check=True, timeout=180, capture_output=True)
-            with tarfile.open(next(Path(folder).glob("mathjax-*.tgz"))) as archive:
-                # Python 3.11.0 to 3.11.3 know no filters; what comes is npm's, hash-checked
-                safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-                archive.extractall(folder, **safe)
-        except (subprocess.SubprocessError, OSError, StopIteration, tarfile.TarError) as error:
-            print(f"MathJax could not be fetched ({error}); pages will take it from the network")
-            return False
-        package = Path(folder) / "package"
-        target = Path(folder) / "mathjax"
-        fonts = Path("output/chtml/fonts/woff-v2")
-        shutil.copytree(package / "es5" / fonts, target / fonts)
-        shutil.copy(package / "es5/tex-chtml-full.js", target)
-        shutil.copy(package / "LICENSE", target)
-        MATHJAX_DIR.mkdir(exist_ok=True)
-        shutil.copytree(target, MATHJAX_DIR / "mathjax", dirs_exist_ok=True)
-    return True
+    """Is MathJax in ``.mathjax/``, after trying to get it there?"""
+    fonts = "output/chtml/fonts/woff-v2"
+    wanted = {
+        "es5/tex-chtml-full.js": SCRIPT,
+        f"es5/{fonts}": f"mathjax/{fonts}",
+        "LICENSE": "mathjax/LICENSE",
+    }
+    return npm.fetch(MATHJAX, wanted, MATHJAX_DIR)
 
 
 def copy_tree(target):
@@ -83,7 +66,31 @@ def build(source):
     command = [str(program), "build", "-W", "-n", "-q", "--keep-going"]
     command += ["--config", str(config_file), "--toc", str(source / "_toc.yml")]
     command += ["--path-output", str(ROOT), str(source)]
-    return subprocess.run(command, cwd=source).returncode
+    status = subprocess.run(command, cwd=source).returncode
+    lighten(output / "html")
+    return status
+
+
+def lighten(site):
+    """Make the pages load less: 256 colours a picture, and icons by font alone.
+
+    The theme brings its icons twice, as fonts and as a script of half a megabyte.
+    """
+    from PIL import Image
+
+    for path in (site / "_images").glob("*.png"):
+        with Image.open(path) as picture:
+            if getattr(picture, "is_animated", False):
+                continue
+            small = io.BytesIO()
+            picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
+                small, "PNG", optimize=True
+            )
+        if small.tell() < path.stat().st_size:
+            path.write_bytes(small.getvalue())
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf8")
+        path.write_text(re.sub(r"<script[^>]*/fontawesome\.js[^>]*></script>", "", text), "utf8")
 
 
 def main():

@@ -5,6 +5,7 @@ When the book carries its own MathJax, whatever a page wants from outside is ref
 """
 
 import functools
+import gzip
 import http.server
 import os
 import re
@@ -14,6 +15,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import npm
 import pytest
 
 pytestmark = pytest.mark.browser
@@ -22,6 +24,10 @@ ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
 OWN_MATHJAX = (SITE / "_static" / "mathjax" / "tex-chtml-full.js").exists()
 PHONE = {"width": 390, "height": 844}
+DESKTOP = {"width": 1280, "height": 900}
+AXE = "axe-core@4.10.3"
+AXE_DIR = ROOT / ".axe"
+HEAVIEST = 1.5e6  # bytes that a page takes over the network when it is the first one seen
 KNOWN_UPSTREAM = ("THEBE_JS_URL",)  # the theme declares it twice on every page; harmless
 RAW_MARKUP = re.compile(
     r"\{(?:eq|ref|numref|doc|func|class|term|cite(?::\w+)?|prf:\w+)\}`|:::|\$\$|\\begin\{|\]\(#"
@@ -42,9 +48,10 @@ def read(page):
     return (SITE / page).read_text(encoding="utf8")
 
 
-PAGES = pages() or [
-    pytest.param("", marks=pytest.mark.skip(reason="the book is not built (make book)"))
-]
+PAGES = [  # in groups, which several workers can share
+    pytest.param(page, marks=pytest.mark.xdist_group(f"pages {number % 4}"))
+    for number, page in enumerate(pages())
+] or [pytest.param("", marks=pytest.mark.skip(reason="the book is not built (make book)"))]
 each_page = pytest.mark.parametrize("page", PAGES)
 
 
@@ -149,6 +156,15 @@ def tab(address):
         browser.close()
 
 
+@functools.cache
+def transferred(path):
+    """Bytes of a file over the network."""
+    if not path.is_file():
+        return 0
+    data = path.read_bytes()
+    return len(gzip.compress(data)) if path.suffix in (".html", ".css", ".js") else len(data)
+
+
 MEASURE = """async () => {
   document.querySelectorAll('details').forEach(d => { d.open = true; });
   document.querySelectorAll('.toggle-hidden').forEach(e => e.classList.remove('toggle-hidden'));
@@ -185,10 +201,31 @@ TYPESET = (
 )
 
 
+@pytest.fixture(scope="session")
+def axe():
+    """The source of axe-core, which looks for barriers as WCAG defines them."""
+    if not npm.fetch(AXE, {"axe.min.js": "axe.min.js"}, AXE_DIR):
+        return None
+    return (AXE_DIR / "axe.min.js").read_text(encoding="utf8")
+
+
+BARRIERS = """async theme => {
+  document.documentElement.dataset.theme = theme;
+  const found = await axe.run({exclude: ['.citation-list']}, {
+    runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'], resultTypes: ['violations'],
+    preload: false,
+  });
+  return found.violations
+    .filter(v => ['serious', 'critical'].includes(v.impact))
+    .flatMap(v => v.nodes.slice(0, 3).map(n => `${v.id}: ${n.html.slice(0, 120)} `
+      + n.any.concat(n.all).map(c => c.message).join('; ').slice(0, 200)));
+}"""
+
+
 @pytest.fixture(scope="module", params=PAGES)
-def seen(request, tab, address):
+def seen(request, tab, address, axe):
     """What there is to see on a page: loaded once, looked at by several tests."""
-    complaints = []
+    complaints, files = [], set()
 
     def on_console(message):
         if message.type == "error" and not any(word in message.text for word in KNOWN_UPSTREAM):
@@ -201,7 +238,11 @@ def seen(request, tab, address):
     def on_failed(demand):
         complaints.append(f"not loaded: {demand.url}")
 
+    def on_response(response):
+        files.add(SITE / urlsplit(response.url).path.removeprefix("/"))
+
     listeners = {
+        "response": on_response,
         "console": on_console,
         "pageerror": on_page_error,
         "requestfailed": on_failed,
@@ -209,6 +250,7 @@ def seen(request, tab, address):
     for event, listener in listeners.items():
         tab.on(event, listener)
     tab.goto(address + request.param, wait_until="load")
+    tab.add_style_tag(content="* { transition: none !important; animation: none !important; }")
     has_mathjax = False
     refused = any("mathjax" in complaint for complaint in complaints)
     if tab.query_selector("script[src*='mathjax']") and not refused:
@@ -221,7 +263,12 @@ def seen(request, tab, address):
     result = tab.evaluate(MEASURE)
     for event, listener in listeners.items():
         tab.remove_listener(event, listener)
-    return result | {"complaints": complaints, "has_mathjax": has_mathjax}
+    barriers = None
+    if axe:
+        tab.evaluate(axe)
+        barriers = {theme: tab.evaluate(BARRIERS, theme) for theme in ("light", "dark")}
+    found = dict(complaints=complaints, has_mathjax=has_mathjax, bytes=sum(map(transferred, files)))
+    return result | found | {"barriers": barriers}
 
 
 def test_page_loads_without_complaint(seen):
@@ -247,3 +294,19 @@ def test_no_markup_is_left_over(seen):
 
 def test_page_does_not_scroll_sideways_on_a_phone(seen):
     assert (seen["overflow"] <= 0, seen["wide"]) == (True, [])
+
+
+def test_page_is_light(seen):
+    """All that a first visit loads, texts compressed as web servers do."""
+    assert seen["bytes"] < HEAVIEST
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_serious_barrier(seen, theme):
+    """axe-core, WCAG 2.1 A and AA, with everything that can be opened opened.
+
+    Left out is the theme's list of references, which has the role of a list and no items.
+    """
+    if seen["barriers"] is None:
+        pytest.skip(f"{AXE} is not here and npm cannot fetch it")
+    assert seen["barriers"][theme] == []

@@ -9,6 +9,7 @@
   const tileOf = Object.fromEntries(tiles.map((tile) => [tile.dataset.id, tile]));
   const find = document.getElementById("graph-find");
   const kind = document.getElementById("graph-kind");
+  const all = document.getElementById("graph-all");
   const boxes = [...root.querySelectorAll("fieldset input")];
   let chosen = null;
 
@@ -46,27 +47,33 @@
     const own = tile.getBoundingClientRect();
     return [own.left + own.width / 2 - box.left, own.top + own.height / 2 - box.top];
   };
+  function connect(from, to, css, box) {
+    if (tileOf[from].parentElement.hidden || tileOf[to].parentElement.hidden) return;
+    const [[x0, y0], [x1, y1]] = [middle(tileOf[from], box), middle(tileOf[to], box)];
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    const bend = Math.min(60, Math.abs(x1 - x0) / 4 + 12);
+    path.setAttribute("d", `M${x0} ${y0}Q${(x0 + x1) / 2 + bend} ${(y0 + y1) / 2} ${x1} ${y1}`);
+    path.setAttribute("class", css);
+    lines.append(path);
+  }
   function draw(id) {
     lines.replaceChildren();
     tiles.forEach((tile) => tile.classList.remove("chosen", "used", "user"));
-    if (!id) return;
-    tileOf[id].classList.add("chosen");
     const box = map.getBoundingClientRect();
     lines.setAttribute("viewBox", `0 0 ${box.width} ${box.height}`);
-    const [x0, y0] = middle(tileOf[id], box);
-    const connect = (other, css) => {
-      const tile = tileOf[other];
-      tile.classList.add(css);
-      if (tile.parentElement.hidden) return;
-      const [x1, y1] = middle(tile, box);
-      const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      const bend = Math.min(60, Math.abs(x1 - x0) / 4 + 12);
-      path.setAttribute("d", `M${x0} ${y0}Q${(x0 + x1) / 2 + bend} ${(y0 + y1) / 2} ${x1} ${y1}`);
-      path.setAttribute("class", css);
-      lines.append(path);
-    };
-    data[id].uses.forEach((other) => connect(other, "used"));
-    data[id].used.forEach((other) => connect(other, "user"));
+    if (all.checked) {
+      Object.entries(data).forEach(([one, claim]) => {
+        claim.uses.forEach((other) => connect(one, other, "any", box));
+      });
+    }
+    if (!id) return;
+    tileOf[id].classList.add("chosen");
+    for (const [css, others] of [["used", data[id].uses], ["user", data[id].used]]) {
+      others.forEach((other) => {
+        tileOf[other].classList.add(css);
+        connect(id, other, css, box);
+      });
+    }
   }
   function choose(id) {
     chosen = id;
@@ -153,11 +160,10 @@
     settle(tile);
     choose(tile.dataset.id);
   });
-  [find, kind, ...boxes].forEach((control) => control.addEventListener("input", filter));
+  [find, kind, all, ...boxes].forEach((control) => control.addEventListener("input", filter));
   root.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
   window.addEventListener("resize", () => draw(chosen));
   const asked = decodeURIComponent(location.hash.slice(1));
   filter();
   if (data[asked]) tileOf[asked].focus();
-  else card.textContent = "Point at a claim, or move to it by the keyboard.";
 })();
