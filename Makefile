@@ -34,7 +34,7 @@ test: $(STAMP) ## lint, tests, notebooks against their stored outputs, book, bro
 	$(PYTEST) -n $(JOBS) --dist loadscope -m "not browser"
 	$(PYTEST) -n $(JOBS) --dist loadscope $(NBVAL) book
 	$(PY) tests/build_book.py
-	$(PYTEST) -n $(JOBS) --dist loadgroup -m browser tests/test_browser.py
+	$(PYTEST) -m browser tests/test_browser.py
 
 notebooks: $(STAMP) ## execute every notebook in place and store its outputs
 	$(PY) tests/execute_notebooks.py --jobs $(JOBS) $(NB)
