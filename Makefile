@@ -17,7 +17,7 @@ NBVAL := -p tests.conftest --nbval --nbval-current-env --nbval-sanitize-with=tes
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book test notebooks experiments bench faults lint format lock clean
+.PHONY: help book pdf test notebooks experiments bench faults lint format lock clean
 
 # Several kernels share the cores, so each computes with one BLAS thread.
 book test notebooks: export OMP_NUM_THREADS ?= 1
@@ -27,6 +27,9 @@ help: ## say what there is
 
 book: $(STAMP) ## execute every notebook, build the book, say where to open it
 	$(PY) tests/build_book.py --execute --jobs $(JOBS)
+
+pdf: $(STAMP) ## print every page of the built book as PDF (needs Chromium)
+	$(PY) tests/print_book.py
 
 test: $(STAMP) ## lint, tests, notebooks against their stored outputs, book, browser
 	$(PY) -m ruff check .

@@ -160,14 +160,15 @@ def _erratum(c, where):
 
 
 def reproduction_page(where, numbers):
-    """One row for each row of a table and each figure, with the numbers beside each other."""
+    """One entry for each row of a table and each figure, with the numbers beside each other."""
     claims = [c for c in ledger().values() if re.match(r"(tab|fig)-", c.id)]
     agree = sum(n["agrees"] == "yes" for n in numbers)
     lines = [
         "# The reproduction report",
         "",
-        "Every table and every figure of the thesis, row by row: what is printed, what came out",
-        "when it was computed again, the verdict, and the reason. Formulas in tables (5.1 to 5.3,",
+        "Every table and every figure of the thesis, row by row: what is printed → what came out",
+        "when it was computed again (= where they agree, ≠ where not), the verdict, and in italics",
+        "the reason. Formulas in tables (5.1 to 5.3,",
         "C.1) are checked by algebra and have no numbers here.",
         "",
         f"{len(numbers)} printed numbers were computed again, {agree} of them agree by the rule of",
@@ -182,12 +183,12 @@ def reproduction_page(where, numbers):
     for title, here in {**_by_table(claims), "Figures": _figures(claims)}.items():
         done = sum(c.verdict in ("reproduced", "holds", "definition") for c in here)
         lines += ["", f"## {title}", "", f"{done} of {len(here)} rows hold or are reproduced.", ""]
-        lines += ["| row | verdict and reason | printed → recomputed |", "|---|---|---|"]
         for c in here:
-            text = f"**{c.verdict}** · {c.says}" + (f" *{c.note}*" if c.note else "")
-            row = f"| {_name(c, where)} | {text} | {_side_by_side(of_claim.get(c.id, []))} |"
-            lines.append(_plain(row))
-    return "\n".join(lines) + "\n"
+            beside = _side_by_side(of_claim.get(c.id, []))
+            lines.append(f"{_name(c, where)} {c.where} · **{c.verdict}**")
+            lines.append(_plain(f": {beside or c.says}"))
+            lines += [_plain(f": *{c.note}*")] * bool(c.note) + [""]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _figures(claims):
@@ -330,7 +331,8 @@ def _anchor(heading):
 
 
 def _tile(c, where):
-    shaky = c.verdict not in WRONG and any(ledger()[u].verdict in WRONG for u in rests_on(c.id))
+    stands = c.verdict in ("holds", "reproduced", "definition")
+    shaky = stands and any(ledger()[u].verdict in WRONG for u in rests_on(c.id))
     css = f"v-{c.verdict.replace(' ', '-')} k-{_kind(c.id)}" + " shaky" * shaky
     label = html.escape(_label(c.id))
     return (

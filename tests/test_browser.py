@@ -6,17 +6,15 @@ When the book carries its own MathJax, whatever a page wants from outside is ref
 
 import functools
 import gzip
-import http.server
 import os
 import re
-import shutil
-import threading
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import npm
 import pytest
+from print_book import TYPESET, chromium, print_page, serve
 
 pytestmark = pytest.mark.browser
 
@@ -113,29 +111,14 @@ def test_images_have_alternative_text(page):
 
 @pytest.fixture(scope="module")
 def address():
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *arguments):
-            pass
-
-        def do_GET(self):
-            if self.path == "/favicon.ico":  # every browser asks once; the book has none
-                self.send_response(204)
-                self.end_headers()
-            else:
-                super().do_GET()
-
-    handler = functools.partial(Handler, directory=SITE)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
+    with serve(SITE) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
 def tab(address):
     """One tab of one browser, phone-sized, which goes nowhere but to the book."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    program = chromium()
     if program is None:
         pytest.skip("no Chromium here (install it, or set CHROMIUM to its path)")
     from playwright.sync_api import sync_playwright
@@ -195,9 +178,6 @@ MEASURE = """async () => {
       e => e.style.color === 'red').map(e => e.closest('.math')?.id || e.outerHTML.slice(0, 200)),
   };
 }"""
-TYPESET = (
-    "() => window.MathJax?.startup?.promise ? MathJax.startup.promise.then(() => true) : false"
-)
 
 
 @pytest.fixture(scope="session")
@@ -327,3 +307,96 @@ def test_no_serious_barrier(seen, theme):
     if seen["barriers"] is None:
         pytest.skip(f"{AXE} is not here and npm cannot fetch it")
     assert seen["barriers"][theme] == []
+
+
+# ---------------------------------------------------------------- what can be played with
+
+
+@pytest.fixture
+def on_page(tab, address):
+    """A function that opens a page of the book, if it is built."""
+
+    def open_page(page, **size):
+        if not (SITE / page).exists():
+            pytest.skip("the book is not built (make book)")
+        tab.set_viewport_size(size or DESKTOP)
+        tab.goto(address + page, wait_until="load")
+        return tab
+
+    yield open_page
+    tab.set_viewport_size(PHONE)
+
+
+def test_the_front_page_s_figure_plays(on_page):
+    tab = on_page("book/intro.html")
+    figure = tab.locator(".turning")
+    before = figure.locator("line.pub").get_attribute("x2")
+    figure.get_by_role("button", name="One step").click()
+    assert figure.locator("line.pub").get_attribute("x2") != before
+    assert "step 1" in figure.locator(".said-pub").text_content()
+    figure.get_by_role("slider").press("ArrowRight")  # another start, by the keyboard
+    assert "step 0" in figure.locator(".said-safe").text_content()
+    figure.get_by_role("button", name="Play").click()
+    tab.wait_for_function(
+        "() => /step [2-9]/.test(document.querySelector('.said-pub').textContent)"
+    )
+    figure.get_by_role("button", name="Pause").click()
+    figure.get_by_role("button", name="Start as in the thesis").click()
+    assert figure.locator(".said-pub").text_content().startswith("published, step 0")
+
+
+def test_the_graph_is_searched_filtered_and_walked_by_keyboard(on_page):
+    from ismlit.claims import ledger
+
+    tab = on_page("book/graph.html")
+    tiles = tab.locator(".graph-map li:not([hidden]) a")
+    assert tiles.count() == len(ledger())
+    tab.locator("#graph-find").fill("theorem 6.1")
+    ids = tiles.evaluate_all("tiles => tiles.map(t => t.dataset.id)")
+    assert "thm-6.1" in ids and "eq-5.2" not in ids
+    tab.locator("#graph-find").fill("")
+    tab.locator("#graph-kind").select_option("eq")
+    assert tiles.count() == sum(name.startswith("eq-") for name in ledger())
+    tab.locator("#graph-kind").select_option("")
+    tab.locator('a[data-id="thm-5.1"]').focus()
+    card = tab.locator("#graph-card")
+    assert ledger()["thm-5.1"].says in card.text_content()
+    assert tab.locator(".graph-lines path.used").count() == len(ledger()["thm-5.1"].uses)
+    tab.keyboard.press("ArrowRight")
+    following = tab.evaluate("() => document.activeElement.dataset.id")
+    order = list(ledger())
+    assert following == order[order.index("thm-5.1") + 1]
+    tab.keyboard.press("Enter")
+    tab.wait_for_url(lambda address: "graph.html" not in address)
+
+
+def test_a_second_tap_opens_the_cell(address, tab):
+    touch = tab.context.browser.new_context(viewport=PHONE, has_touch=True)
+    page = touch.new_page()
+    page.goto(address + "book/graph.html", wait_until="load")
+    tile = page.locator('a[data-id="eq-5.2"]')
+    tile.tap()
+    assert page.url.endswith("graph.html")
+    assert "eq-5.2" in page.locator("#graph-card").text_content()
+    tile.tap()
+    page.wait_for_url("**/ch5/phi.html*")
+    touch.close()
+
+
+def test_search_finds_a_theorem_and_a_claim(on_page, address):
+    for words, page in (("Theorem 6.1", "construction"), ("eigengap", "second-order")):
+        tab = on_page("search.html")
+        tab.goto(f"{address}search.html?q={words.replace(' ', '+')}", wait_until="load")
+        tab.wait_for_selector("#search-results li a")
+        tab.wait_for_timeout(1500)
+        found = tab.locator("#search-results li a").evaluate_all("all => all.map(a => a.href)")
+        assert any(page in link for link in found), words
+
+
+def test_a_printed_page_keeps_figures_and_formulas(on_page, address, tmp_path):
+    tab = on_page("book/ch5/idea.html")
+    pictures = tab.locator("article .cell_output img").count()
+    printed = print_page(tab, address + "book/ch5/idea.html", tmp_path / "idea.pdf").read_bytes()
+    assert printed.startswith(b"%PDF")
+    assert printed.count(b"/Subtype /Image") >= pictures > 0
+    assert b"MathJax" in printed or b"MJX" in printed or not OWN_MATHJAX

@@ -144,3 +144,44 @@ def test_pictures_have_alternative_text(notebook):
         if not (isinstance(alt, str) and alt.strip()):
             without.append(i)
     assert without == [], 'cell metadata needs {"mystnb": {"image": {"alt": "..."}}}'
+
+
+def kind(path):
+    """ "chapter", "howto", or "front" for the front page."""
+    folder = path.relative_to(ROOT / "book").parts[0]
+    return "chapter" if folder.startswith("ch") else "howto" if folder == "howto" else "front"
+
+
+def test_opens_by_saying_where_it_stands_and_closes_like_the_others(path, notebook):
+    """A chapter's page: its place in the thesis, at the end what was learnt, and an exercise.
+
+    A how-to: the reader's situation, and at the end what can go wrong.
+    """
+    if kind(path) == "front":
+        return
+    words = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    second = next(line for line in words[0].splitlines()[1:] if line.strip())
+    assert second.startswith("*"), "after the title: where it stands, in italics"
+    headings = re.findall(r"^## (.*)$", "\n".join(words), re.M)
+    last = {"chapter": "What we learnt", "howto": "What can go wrong"}[kind(path)]
+    assert headings[-1] == last
+
+
+def test_has_an_exercise_whose_hidden_solution_runs(path, notebook):
+    if kind(path) != "chapter":
+        return
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    labels = re.findall(r"^(?:`{3}|:::)\{exercise\}.*\n:label: (\S+)", text, re.M)
+    solved = re.findall(r"^(?:`{3}|:::)\{solution\} (\S+)\n:class: dropdown", text, re.M)
+    assert labels and labels == solved
+    assert any("hide-cell" in cell.metadata.get("tags", []) for _, cell in code_cells(notebook))
+
+
+def test_figures_have_captions_and_names_of_their_own():
+    names = []
+    for path in NOTEBOOKS:
+        for _, cell in code_cells(nbformat.read(path, as_version=4)):
+            figure = cell.metadata.get("mystnb", {}).get("figure", {})
+            names += [figure["name"]] if figure else []
+            assert not figure or figure["caption"].strip()
+    assert len(names) == len(set(names))
