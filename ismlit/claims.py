@@ -88,7 +88,14 @@ def folder():
 
 @cache
 def ledger():
-    """All claims by id, in reading order."""
+    """All claims by id, in reading order.
+
+    Examples
+    --------
+    >>> from ismlit.claims import ledger
+    >>> ledger()["alg-4"].verdict
+    'fails'
+    """
     import yaml
 
     claims = {}
@@ -109,7 +116,14 @@ def counts():
 
 
 def rests_on(claim_id):
-    """Every claim that a claim builds on, directly or through others, as a set of ids."""
+    """Every claim that a claim builds on, directly or through others, as a set of ids.
+
+    Examples
+    --------
+    >>> from ismlit.claims import rests_on
+    >>> sorted(rests_on("eq-5.3"))
+    ['eq-5.1', 'eq-5.2']
+    """
     found, waiting = set(), list(ledger()[claim_id].uses)
     while waiting:
         used = waiting.pop()
@@ -154,6 +168,12 @@ def check(
     ------
     ClaimError
         If the outcome contradicts the ledger.
+
+    Examples
+    --------
+    >>> from ismlit.claims import check
+    >>> check("eq-5.2", holds=2 * 3 == 6, rejects=2 * 3 == 5)
+    eq-5.2: holds (a broken variant is rejected)
     """
     given = dict(
         holds=holds,
@@ -202,6 +222,14 @@ def same(left, right, tol=1e-10):
 
     1e-10 leaves room for the rounding of sums over all pairs in double precision, and none
     for a lost factor, sign or term.
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> from ismlit.claims import same
+    >>> x = sp.Symbol("x")
+    >>> same(sp.sin(x) ** 2 + sp.cos(x) ** 2, 1), same([1.0, 2.0], [1.0, -2.0])
+    (True, False)
     """
     if any(hasattr(side, "free_symbols") for side in (left, right)):
         return _same_symbolic(left, right)

@@ -26,6 +26,14 @@ def example():
 
     Five small clouds, two classes, sigma = 0.45 times the median distance; the draw is one in which
     the published iteration cycles far from the maximum.
+
+    Examples
+    --------
+    >>> from ismlit import ism
+    >>> from ismlit.live import degrees, example
+    >>> X, y, gamma, kernel = example()
+    >>> round(degrees(ism(X, gamma, kernel, 1).W))
+    93
     """
     rng = np.random.default_rng(17)
     centres = 2.2 * rng.normal(size=(5, 2))
