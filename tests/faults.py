@@ -28,7 +28,7 @@ BOOL = "tests/test_claims.py::test_check_wants_a_known_claim_and_a_bool"
 SAME = "tests/test_symbolic.py::test_same_tells_identities_from_near_misses"
 NAMES = (
     "kernels gamma phi ism optimality symbolic reduction datasets baselines features spectral "
-    "alternative experiments network construction perceptron deep"
+    "alternative experiments network construction perceptron deep claims pages live"
 )
 (
     KERNELS,
@@ -48,6 +48,9 @@ NAMES = (
     CONSTRUCTION,
     PERCEPTRON,
     DEEP,
+    CLAIMS,
+    PAGES,
+    LIVE,
 ) = (f"tests/test_{name}.py" for name in NAMES.split())
 
 
@@ -560,6 +563,70 @@ FAULTS = [
         "if left.shape != right.shape:",
         "if left.ndim < 0:",
         (SAME,),
+    ),
+    # ---------------------------------------------------------------- ledger, pages, live figure
+    Fault(
+        "ledger: rests on its own uses only",
+        "claims.py",
+        "waiting += ledger()[used].uses",
+        "waiting += ()",
+        (PAGES,),
+    ),
+    Fault(
+        "claims --run: the cell itself is not run",
+        "claims.py",
+        "enumerate(sources[: last + 1])",
+        "enumerate(sources[:last])",
+        (CLAIMS,),
+    ),
+    Fault(
+        "claims: the chapter is not looked at",
+        "claims.py",
+        "if options.chapter in (None, claim.chapter)",
+        "if options.chapter != claim.id",
+        (CLAIMS,),
+    ),
+    Fault(
+        "pages: anchors keep their digits",
+        "pages.py",
+        'r"^[-0-9]+|-+$"',
+        'r"^-+|-+$"',
+        (PAGES,),
+    ),
+    Fault(
+        "errata: what fails is left out",
+        "pages.py",
+        "wrong = [c for c in ledger().values() if c.verdict in WRONG]",
+        "wrong = [c for c in ledger().values() if c.verdict == WRONG[0]]",
+        (PAGES,),
+    ),
+    Fault(
+        "report: agreement turned round",
+        "experiments/report.py",
+        'agrees="yes" if agrees else "no"',
+        'agrees="no" if agrees else "yes"',
+        (PAGES,),
+    ),
+    Fault(
+        "report: the rows of a set under its neighbour",
+        "experiments/report.py",
+        "claim = f\"tab-6.1-{row['set']}-{row['method']}\"",
+        "claim = f\"tab-6.1-{row['set']}-H\"",
+        (PAGES,),
+    ),
+    Fault(
+        "live: the least eigenvector",
+        "live.py",
+        "W = np.linalg.eigh(problem.phi(W))[1][:, -1:]",
+        "W = np.linalg.eigh(problem.phi(W))[1][:, :1]",
+        (LIVE,),
+    ),
+    Fault(
+        "live: heights not over the maximum",
+        "live.py",
+        "round(100 * height(a) / best)",
+        "round(100 * height(a) / curve[0])",
+        (LIVE,),
     ),
     # ---------------------------------------------------------------- peers
     Fault(
