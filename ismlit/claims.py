@@ -115,6 +115,12 @@ def counts():
     return {verdict: tally[verdict] for verdict in VERDICTS if tally[verdict]}
 
 
+def by_chapter(claims):
+    """{title of the chapter: its claims}, in reading order; chapters without one are left out."""
+    found = {title: [c for c in claims if c.chapter == key] for key, title in TITLES.items()}
+    return {title: here for title, here in found.items() if here}
+
+
 def rests_on(claim_id):
     """Every claim that a claim builds on, directly or through others, as a set of ids.
 
@@ -193,9 +199,7 @@ def check(
             raise ClaimError(f"{claim_id}: the ledger says {verdict!r} ({wanted}), got {given}")
         if accepts_broken:
             raise ClaimError(f"{claim_id}: the check also accepts the broken variant")
-        print(
-            f"{claim_id}: {verdict}" + (" (a broken variant is rejected)" * (rejects is not None))
-        )
+        print(f"{claim_id}: {verdict}" + REJECTED * (rejects is not None))
 
 
 REJECTED = " (a broken variant is rejected)"
@@ -383,12 +387,21 @@ def main(arguments=None):
         parser.error(f"not in the ledger: {', '.join(unknown)}")
     if options.run and not options.id:
         parser.error("--run needs the id of a claim")
+    if options.id and (options.chapter or options.verdict or options.find):
+        parser.error("either ids, or --chapter, --verdict and --find")
+    if not options.id:
+        _list(options)
     for claim_id in options.id:
         print("\n".join(describe(claim_id)))
         if options.run:
-            rerun(claim_id)
-    if options.id:
-        return
+            try:
+                rerun(claim_id)
+            except ClaimError as error:
+                parser.exit(1, f"{error}\n")
+
+
+def _list(options):
+    """Print the claims asked for, part by part."""
     chosen = [
         claim
         for claim in ledger().values()
@@ -396,12 +409,10 @@ def main(arguments=None):
         and options.verdict in (None, claim.verdict)
         and options.find.lower() in f"{claim.id} {claim.where} {claim.says} {claim.note}".lower()
     ]
-    for chapter, title in TITLES.items():
-        here = [claim for claim in chosen if claim.chapter == chapter]
-        if here:
-            tally = Counter(claim.verdict for claim in here)
-            print(f"\n{title}: " + ", ".join(f"{tally[v]} {v}" for v in VERDICTS if tally[v]))
-        for claim in here:
+    for title, claims in by_chapter(chosen).items():
+        tally = Counter(claim.verdict for claim in claims)
+        print(f"\n{title}: " + ", ".join(f"{tally[v]} {v}" for v in VERDICTS if tally[v]))
+        for claim in claims:
             print(f"  {claim.id:30} {claim.verdict:19} {claim.says}")
 
 

@@ -18,7 +18,7 @@ from ismlit.kernels import Gaussian, median_distance
 from ismlit.phi import Problem
 
 STARTS = np.arange(0, 180, 5)
-"""Angles, in degrees, that the reader may start from; the Taylor start comes first."""
+"""Angles, in degrees, that the reader may start from, besides the Taylor start."""
 
 
 def example():
@@ -43,9 +43,9 @@ def example():
     return X, y, supervised(y), Gaussian(0.45 * median_distance(X))
 
 
-def direction(degrees):
-    """The unit vector (2, 1) at an angle."""
-    angle = np.deg2rad(degrees)
+def direction(angle):
+    """The unit vector (2, 1) at an angle in degrees."""
+    angle = np.deg2rad(angle)
     return np.array([[np.cos(angle)], [np.sin(angle)]])
 
 
@@ -101,8 +101,9 @@ def turning(X, y, gamma, kernel, steps=12):
         paths.append([[[round(a, 1), round(100 * height(a) / best)] for a in p] for p in both])
     scale = 130 / np.abs(X).max()
     data = dict(paths=paths, points=np.round(scale * X, 1).tolist(), classes=(y == y[0]).tolist())
-    text = json.dumps(data, separators=(",", ":"))
-    return HTML(PAGE % dict(curve=_polyline(grid, 100 * curve / best), data=escape(text, True)))
+    text = escape(json.dumps(data, separators=(",", ":")), True)
+    points = _polyline(grid, 100 * curve / best)
+    return HTML(PAGE % dict(curve=points, data=text, last=len(STARTS)))
 
 
 def _polyline(grid, heights):
@@ -122,12 +123,13 @@ PAGE = """<div class="turning" data-turning="%(data)s">
 .turning .one{fill:#009e73}.turning .two{fill:none;stroke:#cc79a7;stroke-width:2}
 .turning .controls{display:flex;flex-wrap:wrap;gap:6px 14px;align-items:center;margin:6px 0}
 .turning .trail{opacity:.45}
+.turning .said{margin:4px 0 4px 40px}
+.turning .said svg{width:12px;height:12px}
 </style>
 <div class="controls"><button type="button" class="play">Play</button>
 <button type="button" class="step">One step</button>
-<button type="button" class="taylor">Start as in the thesis</button>
-<label>or start at <input type="range" min="1" max="36" value="1" class="start"
- aria-label="angle to start from"> <output class="angle"></output></label></div>
+<label>Start <input type="range" min="0" max="%(last)d" value="0" class="start">
+</label><span class="angle"></span></div>
 <div class="panels">
 <svg viewBox="0 0 340 400" role="img" aria-label="Samples of two classes in the plane with the
  two lines onto which they are projected, and below the two projections">
@@ -136,17 +138,19 @@ PAGE = """<div class="turning" data-turning="%(data)s">
 <g class="row-pub" transform="translate(170 335)"></g>
 <text x="6" y="368">by the safeguarded one</text>
 <g class="row-safe" transform="translate(170 385)"></g></svg>
-<svg viewBox="0 0 340 400" role="img" aria-label="The objective over the angle of the line, with
+<svg viewBox="0 0 340 300" role="img" aria-label="The objective over the angle of the line, with
  the places of both iterations">
 <path class="axis" d="M40 20V270H335"/><polyline class="axis" points="%(curve)s"/>
 <text x="40" y="290">0°</text><text x="176" y="290">90°</text><text x="305" y="290">180°</text>
 <text x="46" y="16">objective J, percent of its maximum</text>
 <text x="8" y="34">100</text><text x="22" y="272">0</text>
 <g class="trail"></g><rect class="dot-safe" width="15" height="15"/><circle class="dot-pub" r="5"/>
-<text x="40" y="320" class="said-pub"></text><text x="40" y="342" class="said-safe"></text>
-<circle class="dot-pub" cx="28" cy="316" r="6"/>
-<rect class="dot-safe" x="22" y="332" width="12" height="12"/></svg>
+</svg>
 </div>
+<div role="status" class="said"><svg viewBox="0 0 12 12" aria-hidden="true"><circle
+ class="dot-pub" cx="6" cy="6" r="6"/></svg> <span class="said-pub"></span><br>
+<svg viewBox="0 0 12 12" aria-hidden="true"><rect class="dot-safe" width="12" height="12"/></svg>
+<span class="said-safe"></span></div>
 <script>
 document.querySelectorAll(".turning:not([data-ready])").forEach(root => {
   root.dataset.ready = 1;
@@ -177,26 +181,36 @@ document.querySelectorAll(".turning:not([data-ready])").forEach(root => {
       points.forEach(([x, y], i) => mark(row, x * c + y * s, 0, classes[i]));
       path.slice(0, step + 1).forEach(one => {
         const [x, y] = place(one);
-        svg(get(".trail"), "circle", {cx: x, cy: y, r: 3, class: "dot-" + name});
+        const box = {x: x - 3, y: y - 3, width: 6, height: 6, class: "dot-safe"};
+        if (k) svg(get(".trail"), "rect", box);
+        else svg(get(".trail"), "circle", {cx: x, cy: y, r: 3, class: "dot-pub"});
       });
       const [x, y] = place(now), dot = get(".trail ~ .dot-" + name);
       if (k) { dot.setAttribute("x", x - 7.5); dot.setAttribute("y", y - 7.5); }
       else { dot.setAttribute("cx", x); dot.setAttribute("cy", y); }
       get(".said-" + name).textContent = `${words[k]}, step ${step}: ${now[1]} percent`;
     });
-    get(".angle").textContent = Math.round(paths[start][0][0][0]) + "°";
+    const angle = Math.round(paths[start][0][0][0]);
+    get(".angle").textContent = start ? angle + "°" : "as in the thesis, " + angle + "°";
+    get(".start").value = start;
+    get(".start").setAttribute("aria-valuetext", get(".angle").textContent);
   }
   const last = paths[0][0].length - 1;
-  function pause() { clearInterval(timer); timer = null; get(".play").textContent = "Play"; }
+  function pause() {
+    clearInterval(timer);
+    timer = null;
+    get(".play").textContent = "Play";
+    get(".said").setAttribute("aria-live", "polite");
+  }
   function forward() { if (step < last) { step++; draw(); } else pause(); }
   function begin(from) { pause(); start = from; step = 0; draw(); }
   get(".step").onclick = () => { pause(); forward(); };
-  get(".taylor").onclick = () => begin(0);
   get(".start").oninput = event => begin(+event.target.value);
   get(".play").onclick = () => {
     if (timer) return pause();
     if (step === last) { step = 0; draw(); }
     get(".play").textContent = "Pause";
+    get(".said").setAttribute("aria-live", "off");
     timer = setInterval(forward, 700);
   };
   draw();

@@ -13,7 +13,7 @@ import json
 import re
 import unicodedata
 
-from ismlit.claims import TITLES, cells, counts, folder, ledger, link, rests_on, used_by
+from ismlit.claims import TITLES, by_chapter, cells, counts, folder, ledger, link, rests_on, used_by
 from ismlit.experiments import report
 
 SIGNS = {
@@ -31,12 +31,6 @@ SIGNS = {
 WRONG = ("holds as corrected", "fails")
 
 
-def by_chapter(claims):
-    """{title of the chapter: its claims}, in reading order; chapters without one are left out."""
-    found = {title: [c for c in claims if c.chapter == key] for key, title in TITLES.items()}
-    return {title: here for title, here in found.items() if here}
-
-
 def pages():
     """Every generated file of the book as {path within the book: text}."""
     where, numbers = cells(), list(report.numbers())
@@ -52,6 +46,8 @@ def pages():
 
 def write():
     """Renew the generated files of the book."""
+    if not (folder().parent / "thesis").is_dir():
+        raise SystemExit("no book here: run this in a clone of the repository")
     for name, text in pages().items():
         (folder().parent / name).write_text(text, encoding="utf-8")
 
@@ -175,7 +171,7 @@ def reproduction_page(where, numbers):
         "their table, which its page states; a row is *reproduced* by the rule on that page, and",
         "need not agree in all its numbers. Seconds of another machine are not compared.",
         "{download}`Number by number as CSV <static/reproduction.csv>`, with the reading under",
-        "which each came nearest.",
+        "which each agrees, or came nearest.",
     ]
     of_claim = {}
     for number in numbers:
@@ -222,7 +218,7 @@ def _side_by_side(numbers):
 
 
 def reproduction_csv(numbers):
-    """All numbers, with verdict and reason of the row that each belongs to; figures last."""
+    """All numbers, with verdict and reason of their row; rows and figures without numbers last."""
     rows = []
     for number in numbers:
         claim = ledger()[number["claim"]]
@@ -242,6 +238,18 @@ def reproduction_csv(numbers):
 
 # ---------------------------------------------------------------- graph
 
+NAMES = {
+    "thm": "theorem",
+    "lem": "lemma",
+    "def": "definition",
+    "cor": "corollary",
+    "prop": "proposition",
+    "alg": "algorithm",
+    "tab": "table",
+    "fig": "figure",
+    "eq": "equation",
+}
+"""What a reader may type to find a claim."""
 SHORT = {
     "thm": "Thm ",
     "lem": "Lem. ",
@@ -301,15 +309,16 @@ def graph_page(where):
         )
     lines += [
         '</fieldset><label><input type="checkbox" id="graph-all"> draw every link among those shown'
-        '</label><output id="graph-count" aria-live="polite"></output></form>',
-        '<div class="graph-map"><svg class="graph-lines" aria-hidden="true"></svg>',
+        '</label><output id="graph-count"></output></form>',
+        '<div class="graph-map"><svg class="graph-lines" aria-hidden="true"><g></g><g></g></svg>',
     ]
     for title, claims in by_chapter(ledger().values()).items():
         lines.append(f'<section><h2 class="graph-title">{html.escape(title)}</h2><ul>')
         lines += [_tile(c, where) for c in claims]
         lines.append("</ul></section>")
     lines += [
-        '</div><aside class="graph-card" id="graph-card" aria-live="polite"></aside></div>',
+        '</div><aside class="graph-card" id="graph-card" aria-label="The chosen claim"></aside>',
+        "</div>",
         f'<script type="application/json" id="graph-data">{_graph_data(where)}</script>',
         '<script src="../_static/graph.js"></script>',
     ]
@@ -317,9 +326,9 @@ def graph_page(where):
 
 
 def _address(claim_id, where):
-    """Of the claim's cell in the built book, else of its row's page."""
+    """Of the claim's cell in the built book, else of its part of the ledger."""
     if claim_id not in where:
-        return "ledger.html"
+        return f"ledger.html#{_anchor(TITLES[ledger()[claim_id].chapter])}"
     path, heading = where[claim_id][0]
     return f"{path.with_suffix('.html').as_posix()}#{_anchor(heading)}"
 
@@ -346,6 +355,7 @@ def _graph_data(where):
     """What the card of a claim shows, as JSON that is safe inside a script element."""
     data = {
         c.id: dict(
+            name=f"{NAMES.get(c.id.partition('-')[0], '')} {c.id.partition('-')[2]}",
             where=c.where,
             says=c.says,
             note=c.note,

@@ -26,12 +26,17 @@ def fetch(package, names, target):
                 # Python 3.11.0 to 3.11.3 know no filters; what comes is npm's, hash-checked
                 safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
                 archive.extractall(folder, **safe)
+            for name, place in zip(names, places):
+                _copy(Path(folder) / "package" / name, place)
         except (subprocess.SubprocessError, OSError, StopIteration, tarfile.TarError) as error:
             print(f"{package} could not be fetched: {error}")
             return False
-        for name, place in zip(names, places):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            source = Path(folder) / "package" / name
-            copy = shutil.copytree if source.is_dir() else shutil.copy
-            copy(source, place)
     return True
+
+
+def _copy(source, place):
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, place, dirs_exist_ok=True)
+    else:
+        shutil.copy(source, place)

@@ -56,8 +56,8 @@ def print_page(tab, address, file):
         with contextlib.suppress(Error):  # no network and no MathJax of its own: TeX is printed
             tab.wait_for_function(TYPESET, timeout=15_000)
     tab.evaluate(
-        "() => document.querySelectorAll('.solution details, details.solution, .solution.dropdown')"
-        ".forEach(d => { d.open = true; })"
+        "() => document.querySelectorAll('.solution.toggle-hidden')"
+        ".forEach(solution => solution.classList.remove('toggle-hidden'))"
     )
     tab.pdf(path=str(file), format="A4", print_background=True)
     return file

@@ -341,8 +341,9 @@ def test_the_front_page_s_figure_plays(on_page):
         "() => /step [2-9]/.test(document.querySelector('.said-pub').textContent)"
     )
     figure.get_by_role("button", name="Pause").click()
-    figure.get_by_role("button", name="Start as in the thesis").click()
+    figure.get_by_role("slider").press("Home")
     assert figure.locator(".said-pub").text_content().startswith("published, step 0")
+    assert "thesis" in figure.get_by_role("slider").get_attribute("aria-valuetext")
 
 
 def test_the_graph_is_searched_filtered_and_walked_by_keyboard(on_page):
@@ -354,6 +355,9 @@ def test_the_graph_is_searched_filtered_and_walked_by_keyboard(on_page):
     tab.locator("#graph-find").fill("theorem 6.1")
     ids = tiles.evaluate_all("tiles => tiles.map(t => t.dataset.id)")
     assert "thm-6.1" in ids and "eq-5.2" not in ids
+    tab.locator("#graph-find").fill("two-cycle maximum 1.54")  # in a note alone
+    ids = tiles.evaluate_all("tiles => tiles.map(t => t.dataset.id)")
+    assert ids == [i for i, c in ledger().items() if "1.54" in c.note and "two-cycle" in i]
     tab.locator("#graph-find").fill("")
     tab.locator("#graph-kind").select_option("eq")
     assert tiles.count() == sum(name.startswith("eq-") for name in ledger())
@@ -366,6 +370,10 @@ def test_the_graph_is_searched_filtered_and_walked_by_keyboard(on_page):
     following = tab.evaluate("() => document.activeElement.dataset.id")
     order = list(ledger())
     assert following == order[order.index("thm-5.1") + 1]
+    tab.locator('a[data-id="thm-5.1"]').focus()
+    tab.locator("#graph-kind").select_option("main")  # hides (C.73), to which a button leads
+    card.get_by_role("button", name="eq-C.73", exact=True).first.click()
+    assert tab.evaluate("() => document.activeElement.dataset.id") == "eq-C.73"
     tab.keyboard.press("Enter")
     tab.wait_for_url(lambda address: "graph.html" not in address)
 
@@ -375,6 +383,7 @@ def test_a_second_tap_opens_the_cell(address, tab):
     page = touch.new_page()
     page.goto(address + "book/graph.html", wait_until="load")
     tile = page.locator('a[data-id="eq-5.2"]')
+    page.locator('a[data-id="eq-5.1"]').tap()
     tile.tap()
     assert page.url.endswith("graph.html")
     assert "eq-5.2" in page.locator("#graph-card").text_content()
@@ -398,5 +407,6 @@ def test_a_printed_page_keeps_figures_and_formulas(on_page, address, tmp_path):
     pictures = tab.locator("article .cell_output img").count()
     printed = print_page(tab, address + "book/ch5/idea.html", tmp_path / "idea.pdf").read_bytes()
     assert printed.startswith(b"%PDF")
+    assert tab.locator(".solution").count() > 0 == tab.locator(".solution.toggle-hidden").count()
     assert printed.count(b"/Subtype /Image") >= pictures > 0
     assert b"MathJax" in printed or b"MJX" in printed or not OWN_MATHJAX

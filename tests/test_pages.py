@@ -5,14 +5,17 @@ import io
 import json
 import re
 
+import numpy as np
 import pytest
 
 from ismlit import pages
 from ismlit.claims import cells, folder, ledger, rests_on
-from ismlit.experiments import printed, report
+from ismlit.experiments import printed, report, results
 
 FILES = pages.pages()
 NUMBERS = list(report.numbers())
+CELLS = cells()
+TILE = r'<a class="([^"]*)" data-id="([^"]*)"'
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -48,7 +51,20 @@ def test_the_graph_s_data_are_the_ledger():
     for name, entry in data.items():
         assert entry["uses"] == list(ledger()[name].uses)
         assert all(name in data[used]["used"] for used in entry["uses"])
-        assert set(entry["wrong"]) <= rests_on(name)
+        below = [ledger()[used] for used in rests_on(name)]
+        wrong = {c.id for c in below if c.verdict in ("fails", "holds as corrected")}
+        assert set(entry["wrong"]) == wrong
+
+
+def test_tiles_lead_to_their_cells_and_say_what_is_shaky():
+    classes = {i: css.split() for css, i in re.findall(TILE, FILES["graph.md"])}
+    addresses = dict(re.findall(r'data-id="([^"]*)" href="([^"#]*)', FILES["graph.md"]))
+    for name, claim in ledger().items():
+        page = CELLS[name][0][0].with_suffix(".html") if name in CELLS else "ledger.html"
+        assert addresses[name] == str(page)
+        stands = claim.verdict in ("holds", "reproduced", "definition")
+        wrong = any(ledger()[u].verdict in pages.WRONG for u in rests_on(name))
+        assert ("shaky" in classes[name]) == (stands and wrong)
 
 
 def test_what_a_claim_rests_on_is_closed():
@@ -114,3 +130,44 @@ def test_the_report_has_every_table_and_figure():
     assert all(row["verdict"] == ledger()[row["claim"]].verdict for row in rows)
     for claim in covered:
         assert f"`{claim}`" in FILES["reproduction.md"]
+
+
+def test_rows_written_out():
+    """One number of each kind of table, from the stored runs, by hand."""
+    stored = results("table-4.2")
+    kept = dict(set="Moon", method="DEC", data="scaled", where="all")
+    values = next(r["NMI"] for r in stored if kept.items() <= r.items())
+    row = next(n for n in NUMBERS if (n["table"], n["row"]) == ("4.2", "Moon DEC"))
+    assert row["claim"] == "tab-4.2-dec"
+    assert row["printed"].startswith("42.2")
+    assert row["recomputed"] == f"{np.mean(values):.2f} ± {np.std(values):.3f}"
+    kept = dict(set="Wine", paradigm="supervised", kernel="gaussian", method="ISM, published")
+    run = next(r for r in results("table-5.4") if kept.items() <= r.items())
+    row = next(n for n in NUMBERS if n["row"] == "Wine supervised gaussian ISM")
+    assert (row["claim"], row["quantity"]) == ("tab-5.4-wine-gaussian", "cost")
+    assert row["recomputed"].split(" ± ")[0] == f"{np.mean(run['cost: diagonal zeroed']):.0f}"
+
+
+@pytest.mark.parametrize("number", NUMBERS[::7], ids=lambda n: f"{n['row']}, {n['quantity']}")
+def test_numbers_stand_side_by_side_in_the_report(number):
+    line = f"{number['quantity']}: {number['printed']} → {number['recomputed']}"
+    own = [n for n in NUMBERS if n["claim"] == number["claim"]]
+    assert line in FILES["reproduction.md"] or len(own) > 4
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (-1e-15, "0"),
+        (0.00213, "0.002"),
+        (0.97, "0.97"),
+        (93.0587, "93.06"),
+        (-1320.62, "-1321"),
+        (9999.99, "10000"),
+        (-34493.3, "-34493"),
+        (1.70538e14, "1.71e+14"),
+    ],
+)
+def test_numbers_are_written_shortly(value, text):
+    assert report._short(value) == text
