@@ -293,8 +293,7 @@ def graph_page(where):
         "",
         '<div class="claims-graph" id="claims-graph">',
         '<form class="graph-filter" role="search">',
-        '<label>Find <input type="search" id="graph-find" placeholder="e.g. Lemma D.4, eigengap">'
-        "</label>",
+        '<label>Find (Lemma D.4, eigengap, …) <input type="search" id="graph-find"></label>',
         '<label>Show <select id="graph-kind"><option value="">everything</option>'
         '<option value="main">numbered items but equations</option>'
         '<option value="eq">equations</option>'

@@ -199,8 +199,8 @@ def test_a_part_can_be_stored_again(monkeypatch, tmp_path):
 
 def test_the_nearest_reading_has_the_right_sign():
     row = {"objective": [5.0], "cost: b": [10.0], "cost: c": [-11.0]}
-    assert table_5_4.nearest(row, {"cost": 10.0})[:2] == ("b", 10.0)
-    assert table_5_4.nearest(row, {"cost": -10.0})[:2] == ("c", -11.0)
+    assert table_5_4.nearest(row, {"cost": 10.0}) == ("b", [10.0])
+    assert table_5_4.nearest(row, {"cost": -10.0}) == ("c", [-11.0])
 
 
 def test_printed_tables_are_complete():
