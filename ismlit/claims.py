@@ -109,16 +109,22 @@ def ledger():
     return claims
 
 
-def counts():
-    """How many claims carry each verdict."""
-    tally = Counter(claim.verdict for claim in ledger().values())
-    return {verdict: tally[verdict] for verdict in VERDICTS if tally[verdict]}
+def counts(claims=None):
+    """How many of the claims (all of the ledger when None) carry each verdict."""
+    claims = ledger().values() if claims is None else claims
+    number = Counter(claim.verdict for claim in claims)
+    return {verdict: number[verdict] for verdict in VERDICTS if number[verdict]}
 
 
 def by_chapter(claims):
     """{title of the chapter: its claims}, in reading order; chapters without one are left out."""
     found = {title: [c for c in claims if c.chapter == key] for key, title in TITLES.items()}
     return {title: here for title, here in found.items() if here}
+
+
+def tally(claims=None):
+    """`counts` in words: "3 holds, 1 fails"."""
+    return ", ".join(f"{number} {verdict}" for verdict, number in counts(claims).items())
 
 
 def rests_on(claim_id):
@@ -321,23 +327,26 @@ def rerun(claim_id):
     """
     if claim_id not in ledger():
         raise ClaimError(f"{claim_id} is not in the ledger; see python -m ismlit.claims")
-    places = {path for path, _ in cells().get(claim_id, [])}
-    if not any(notebooks()):
+    sources = {path: _code(notebook) for path, notebook in notebooks()}
+    if not sources:
         raise ClaimError("no notebooks here: run this in a clone of the repository")
+    places = [path for path, code in sources.items() if any(claim_id in checked(c) for c in code)]
     if not places:
         raise ClaimError(f"{claim_id} has no cell: its verdict is {ledger()[claim_id].verdict!r}")
-    for path, notebook in notebooks():
-        if path in places:
-            _run_up_to(claim_id, path, notebook)
+    for path in places:
+        _run_up_to(claim_id, path, sources[path])
 
 
-def _run_up_to(claim_id, path, notebook):
+def _code(notebook):
+    return ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
+
+
+def _run_up_to(claim_id, path, sources):
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    sources = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
     last = max(i for i, source in enumerate(sources) if claim_id in checked(source))
     names = {"display": print, "__name__": "__main__"}
     for i, source in enumerate(sources[: last + 1]):
@@ -410,8 +419,7 @@ def _list(options):
         and options.find.lower() in f"{claim.id} {claim.where} {claim.says} {claim.note}".lower()
     ]
     for title, claims in by_chapter(chosen).items():
-        tally = Counter(claim.verdict for claim in claims)
-        print(f"\n{title}: " + ", ".join(f"{tally[v]} {v}" for v in VERDICTS if tally[v]))
+        print(f"\n{title}: {tally(claims)}")
         for claim in claims:
             print(f"  {claim.id:30} {claim.verdict:19} {claim.says}")
 

@@ -13,7 +13,18 @@ import json
 import re
 import unicodedata
 
-from ismlit.claims import TITLES, by_chapter, cells, counts, folder, ledger, link, rests_on, used_by
+from ismlit.claims import (
+    TITLES,
+    by_chapter,
+    cells,
+    counts,
+    folder,
+    ledger,
+    link,
+    rests_on,
+    tally,
+    used_by,
+)
 from ismlit.experiments import report
 
 SIGNS = {
@@ -29,6 +40,7 @@ SIGNS = {
 """One character for each verdict, so that no colour has to be told from another."""
 
 WRONG = ("holds as corrected", "fails")
+STANDS = ("holds", "reproduced", "definition")
 
 
 def pages():
@@ -68,12 +80,12 @@ def _plain(text):
 
 def ledger_page(where):
     """All claims, chapter by chapter."""
-    tally = ", ".join(f"{number} {verdict}" for verdict, number in counts().items())
     lines = [
         "# The ledger of claims",
         "",
         f"Every numbered item of the thesis, and what its text and its papers add: {len(ledger())}",
-        f"claims; {tally}. The id of a claim links to the cell that checks it; the cell raises if",
+        f"claims; {tally()}. "
+        "The id of a claim links to the cell that checks it; the cell raises if",
         "its verdict is not the one given here. In italics: the correction, the counterexample,",
         "or the reason. *Holds as corrected* means that the printed form fails and the corrected",
         "one passes. {download}`All rows as CSV <static/claims.csv>`; what rests on what is in",
@@ -119,12 +131,12 @@ def _csv(rows):
 def errata_page(where):
     """Each claim that does not simply hold: printed, true instead, the cell."""
     wrong = [c for c in ledger().values() if c.verdict in WRONG]
-    tally = {verdict: sum(c.verdict == verdict for c in wrong) for verdict in WRONG}
+    n = counts(wrong)
     lines = [
         "# Errata",
         "",
-        f"{len(wrong)} claims do not simply hold: {tally['holds as corrected']} hold once they are",
-        f"corrected, {tally['fails']} fail. For each: what is printed, what is true instead or the",
+        f"{len(wrong)} claims do not simply hold: {n['holds as corrected']} hold once they are",
+        f"corrected, {n['fails']} fail. For each: what is printed, what is true instead or the",
         "smallest counterexample that we know, and a link to the cell that computes it. First",
         "those that change a conclusion, then all, in the order of the thesis; many of these are",
         "a lost sign or factor and change nothing that is built on them.",
@@ -157,7 +169,7 @@ def _erratum(c, where):
 
 def reproduction_page(where, numbers):
     """One entry for each row of a table and each figure, with the numbers beside each other."""
-    claims = [c for c in ledger().values() if re.match(r"(tab|fig)-", c.id)]
+    claims = _tables_and_figures()
     agree = sum(n["agrees"] == "yes" for n in numbers)
     lines = [
         "# The reproduction report",
@@ -177,7 +189,7 @@ def reproduction_page(where, numbers):
     for number in numbers:
         of_claim.setdefault(number["claim"], []).append(number)
     for title, here in {**_by_table(claims), "Figures": _figures(claims)}.items():
-        done = sum(c.verdict in ("reproduced", "holds", "definition") for c in here)
+        done = sum(c.verdict in STANDS for c in here)
         lines += ["", f"## {title}", "", f"{done} of {len(here)} rows hold or are reproduced.", ""]
         for c in here:
             beside = _side_by_side(of_claim.get(c.id, []))
@@ -185,6 +197,10 @@ def reproduction_page(where, numbers):
             lines.append(_plain(f": {beside or c.says}"))
             lines += [_plain(f": *{c.note}*")] * bool(c.note) + [""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _tables_and_figures():
+    return [c for c in ledger().values() if c.id.startswith(("tab-", "fig-"))]
 
 
 def _figures(claims):
@@ -225,8 +241,8 @@ def reproduction_csv(numbers):
         rows.append(number | dict(verdict=claim.verdict, reason=claim.note))
     covered = {number["claim"] for number in numbers}
     empty = dict.fromkeys(rows[0], "")
-    for c in ledger().values():
-        if re.match(r"(tab|fig)-", c.id) and c.id not in covered:
+    for c in _tables_and_figures():
+        if c.id not in covered:
             kind = c.id.split("-")[1] if c.id.startswith("tab-") else ""
             rows.append(
                 empty
@@ -261,7 +277,6 @@ SHORT = {
     "fig": "Fig. ",
     "sec": "§ ",
 }
-MAIN = ("thm", "lem", "def", "cor", "prop", "alg", "tab", "fig")
 
 
 def _label(claim_id):
@@ -276,7 +291,16 @@ def _label(claim_id):
 
 def _kind(claim_id):
     kind = claim_id.partition("-")[0]
-    return "eq" if kind == "eq" else "main" if kind in MAIN else "text"
+    return "eq" if kind == "eq" else "main" if kind in NAMES else "text"
+
+
+def _css(verdict):
+    return verdict.replace(" ", "-")
+
+
+def _wrong_below(claim_id):
+    """What a claim rests on that is wrong as printed, by name."""
+    return sorted(used for used in rests_on(claim_id) if ledger()[used].verdict in WRONG)
 
 
 def graph_page(where):
@@ -301,7 +325,7 @@ def graph_page(where):
         '<fieldset class="graph-legend"><legend>Verdicts</legend>',
     ]
     for verdict, number in counts().items():
-        css = verdict.replace(" ", "-")
+        css = _css(verdict)
         lines.append(
             f'<label class="v-{css}"><input type="checkbox" checked value="{css}">'
             f"<span>{SIGNS[verdict]}</span> {verdict} ({number})</label>"
@@ -339,9 +363,8 @@ def _anchor(heading):
 
 
 def _tile(c, where):
-    stands = c.verdict in ("holds", "reproduced", "definition")
-    shaky = stands and any(ledger()[u].verdict in WRONG for u in rests_on(c.id))
-    css = f"v-{c.verdict.replace(' ', '-')} k-{_kind(c.id)}" + " shaky" * shaky
+    shaky = c.verdict in STANDS and bool(_wrong_below(c.id))
+    css = f"v-{_css(c.verdict)} k-{_kind(c.id)}" + " shaky" * shaky
     label = html.escape(_label(c.id))
     return (
         f'<li><a class="{css}" data-id="{c.id}" href="{_address(c.id, where)}" '
@@ -361,7 +384,7 @@ def _graph_data(where):
             verdict=c.verdict,
             uses=list(c.uses),
             used=list(used_by(c.id)),
-            wrong=sorted(u for u in rests_on(c.id) if ledger()[u].verdict in WRONG),
+            wrong=_wrong_below(c.id),
         )
         for c in ledger().values()
     }
@@ -375,7 +398,7 @@ def front_counts():
     largest = max(counts().values())
     rows = "".join(
         f'<tr><th scope="row">{SIGNS[verdict]} {verdict}</th><td>{number}</td>'
-        f'<td><div class="bar v-{verdict.replace(" ", "-")}" '
+        f'<td><div class="bar v-{_css(verdict)}" '
         f'style="width:{100 * number / largest:.0f}%"></div></td></tr>'
         for verdict, number in counts().items()
     )
@@ -384,4 +407,4 @@ def front_counts():
 
 if __name__ == "__main__":
     write()
-    print(", ".join(f"{number} {verdict}" for verdict, number in counts().items()))
+    print(tally())
