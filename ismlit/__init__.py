@@ -1,26 +1,40 @@
-"""Kernel dependence methods solved by the iterative spectral method (ISM)."""
+"""Kernel dependence methods solved by the iterative spectral method (ISM).
 
-from ismlit.ism import ISMResult, ism
-from ismlit.kernels import (
-    Gaussian,
-    Kernel,
-    Linear,
-    Multiquadratic,
-    Polynomial,
-    RelativeGaussian,
-    Squared,
-)
+Everything a user needs can be imported from here; a name is loaded when it is first used.
+"""
+
+from importlib import import_module
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Gaussian",
-    "ISMResult",
-    "Kernel",
-    "Linear",
-    "Multiquadratic",
-    "Polynomial",
-    "RelativeGaussian",
-    "Squared",
-    "ism",
-]
+_HOME = {
+    "kernels": (
+        "Gaussian Kernel Linear Multiquadratic Polynomial RelativeGaussian Squared".split()
+    ),
+    "pairs": ["ConstantKernelError", "gram"],
+    "gamma": ["Gamma", "centre", "label_gamma", "one_hot"],
+    "dependence": ["hsic", "normalized_hsic"],
+    "bandwidth": ["median_distance"],
+    "problem": ["Problem"],
+    "solver": ["ISMResult", "ism", "published_ism"],
+    "optimality": ["Certificate", "certify"],
+    "reduction": ["SemiSupervisedIKDR", "SupervisedIKDR", "UnsupervisedIKDR"],
+    "kdac": ["KDAC"],
+    "network": ["KernelDependenceNetwork"],
+    "knet": ["KNetClustering"],
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted([*_MODULE_OF, "datasets"])
+
+
+def __getattr__(name):
+    if name in _MODULE_OF:
+        return getattr(import_module(f"ismlit.{_MODULE_OF[name]}"), name)
+    if name == "datasets":
+        return import_module("ismlit.datasets")
+    raise AttributeError(f"module 'ismlit' has no attribute {name!r}")
+
+
+def __dir__():
+    return [*globals(), *__all__]

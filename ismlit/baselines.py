@@ -2,11 +2,11 @@
 
 Dimension Growth climbs one column at a time, the feasible method of Wen and Yin follows curves
 on the Stiefel manifold, and the trust region works on the Grassmann manifold. All share the
-objective and gradient of `ismlit.phi`, so that algorithms are compared, not implementations;
-none needs Phi itself, only ``Phi W``. `n_phi` counts every pass over the pairs: objective and
-gradient together are one, a Hessian product is one; `max_phi` stops a run that has used so many.
-They test no second order: a start at a saddle or minimum is where they stay. Their `history`
-holds ``objective`` and ``passes`` only.
+objective and gradient of `ismlit.problem`, so that algorithms are compared, not implementations;
+none needs Phi itself, only ``Phi W``. `n_passes` counts every pass over the pairs: objective and
+gradient together are one, a Hessian product is one; `max_passes` stops a solve that has used so
+many. They test no second order: a start at a saddle or minimum is where they stay. Their
+`history` holds ``objective`` and ``passes`` only.
 """
 
 from __future__ import annotations
@@ -16,38 +16,39 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ismlit.grassmann import first_order_residual, outside
-from ismlit.ism import (
+from ismlit.grassmann import canonical_frame, cayley, first_order_residual, outside
+from ismlit.solver import (
     ISMResult,
+    as_problem,
     attainable,
-    canonical_frame,
     check_options,
     check_signal,
-    starting_point,
+    ism,
+    published_ism,
 )
-from ismlit.phi import as_problem
+from ismlit.starts import starting_point
 
 
 def dimension_growth(
     X,
-    gamma,
-    kernel,
-    q,
+    gamma=None,
+    kernel=None,
+    q: int | None = None,
     *,
     init="taylor",
-    tol=1e-6,
-    max_iter=1000,
-    max_phi=None,
-    n_jobs=None,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    max_passes: int | None = None,
+    n_jobs: int | None = None,
     random_state=None,
-):
+) -> ISMResult:
     """Greedy ascent, one column of W at a time (DG; Niu, Dy and Jordan 2014).
 
     Column j maximises J([w_1 .. w_j]) over unit vectors orthogonal to the earlier columns,
     which stay as they are, by gradient ascent along great circles with an Armijo search. The
     end is in general no stationary point of J over all q columns: `residual` tells.
 
-    Parameters and result as for `ismlit.ism.ism`; `max_iter` is per column and `tol` bounds
+    Parameters and result as for `ismlit.ism`; `max_iter` is per column and `tol` bounds
     the gradient of each column relative to ||Phi|| at the start. `converged` says whether
     every column met it; the history holds the start and the steps of the last column.
 
@@ -55,137 +56,151 @@ def dimension_growth(
     --------
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
-    >>> from ismlit import Gaussian, ism
+    >>> from ismlit import Gaussian, ism, label_gamma
     >>> from ismlit.baselines import dimension_growth
-    >>> from ismlit.gamma import supervised
     >>> X, y = load_wine(return_X_y=True)
-    >>> task = scale(X), supervised(y), Gaussian(1.0), 2
+    >>> task = scale(X), label_gamma(y), Gaussian(1.0), 2
     >>> round(dimension_growth(*task).objective / ism(*task).objective, 2)
     0.97
     """
-    run = _Run(X, gamma, kernel, q, init, tol, max_iter, max_phi, n_jobs, random_state)
-    problem, W, steps, done = run.problem, np.zeros((run.problem.d, 0)), 0, True
+    problem = as_problem(X, gamma, kernel, n_jobs)
+    run = _Descent(problem, q, init, tol, max_iter, max_passes, random_state)
+    W, steps, done = np.zeros((problem.d, 0)), 0, True
     for j in range(q):
-        w = _orthogonal(run.start[:, j], W)
-        J, g = problem.objective_and_gradient(np.c_[W, w])
-        length = 0.1
-        for _ in range(max_iter):
-            slope = _orthogonal(g[:, j], np.c_[W, w], normalise=False)
-            size = np.linalg.norm(slope)
-            if size <= run.threshold:
-                break
-            length = min(2 * length, 1.0)  # an angle; twice the last one that served
-            while length > 1e-12 and not run.spent():
-                trial = np.cos(length) * w + np.sin(length) * slope / size
-                J_new, g_new = problem.objective_and_gradient(np.c_[W, trial])
-                if J_new >= J + 1e-4 * 2 * size * length:
-                    break
-                length /= 4
-            else:  # out of passes; or of digits: the gradient no longer tells the way up
-                lost = size > np.sqrt(run.threshold * run.scale)
-                done = done and not (run.spent() or lost)
-                break
-            w, J, g, steps = trial, J_new, g_new, steps + 1
-            if j == q - 1:  # J of fewer columns is another function
-                run.record(J)
-        else:
-            done = False
-        W = np.c_[W, w]
+        start = _orthogonal(run.start[:, j], W)
+        log = run.record if j == q - 1 else None  # J of fewer columns is another function
+        w, taken, settled = _grown_column(run, W, start, max_iter, log)
+        W, steps, done = np.c_[W, w], steps + taken, done and settled
     return run.result(W, steps, done, "one column after the other")
+
+
+def _grown_column(run, W, w, max_iter, record):
+    """Climb in one more column w beside the fixed W: (w, steps, whether it has settled)."""
+    J, g = run.problem.objective_and_gradient(np.c_[W, w])
+    length = 0.1
+    for step in range(max_iter):
+        slope = _orthogonal(g[:, -1], np.c_[W, w], normalise=False)
+        size = np.linalg.norm(slope)
+        if size <= run.threshold:
+            return w, step, True
+        length = min(2 * length, 1.0)  # an angle; twice the last one that served
+        found = _armijo(run, W, w, J, slope / size, size, length)
+        if found is None:  # out of passes; or of digits: the gradient no longer tells the way up
+            lost = size > np.sqrt(run.threshold * run.scale)
+            return w, step, not (run.spent or lost)
+        length, w, J, g = found
+        if record is not None:
+            record(J)
+    return w, max_iter, False
+
+
+def _armijo(run, W, w, J, direction, size, length):
+    """(angle, w, J, gradient) of the first angle along the great circle that rises enough."""
+    while length > 1e-12 and not run.spent:
+        trial = np.cos(length) * w + np.sin(length) * direction
+        J_new, g_new = run.problem.objective_and_gradient(np.c_[W, trial])
+        if J_new >= J + 1e-4 * 2 * size * length:
+            return length, trial, J_new, g_new
+        length /= 4
+    return None
 
 
 def stiefel_descent(
     X,
-    gamma,
-    kernel,
-    q,
+    gamma=None,
+    kernel=None,
+    q: int | None = None,
     *,
     init="taylor",
-    tol=1e-6,
-    max_iter=1000,
-    max_phi=None,
-    n_jobs=None,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    max_passes: int | None = None,
+    n_jobs: int | None = None,
     random_state=None,
-):
+) -> ISMResult:
     """The feasible method on the Stiefel manifold (SM; Wen and Yin 2013).
 
     W moves along the Cayley curve of its gradient, formed by Sherman-Morrison-Woodbury with
     one 2q x 2q system; the step is Barzilai and Borwein's, accepted by the non-monotone test
     of Zhang and Hager. Constants are the paper's: rho = 1e-4, delta = 0.1, eta = 0.85.
 
-    Parameters and result as for `ismlit.ism.ism`; `tol` bounds the gradient on the manifold
+    Parameters and result as for `ismlit.ism`; `tol` bounds the gradient on the manifold
     relative to ||Phi|| at the start.
 
     Examples
     --------
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
-    >>> from ismlit import Gaussian, ism
+    >>> from ismlit import Gaussian, ism, label_gamma
     >>> from ismlit.baselines import stiefel_descent
-    >>> from ismlit.gamma import supervised
     >>> X, y = load_wine(return_X_y=True)
-    >>> task = scale(X), supervised(y), Gaussian(3.0), 2
+    >>> task = scale(X), label_gamma(y), Gaussian(3.0), 2
     >>> round(stiefel_descent(*task).objective / ism(*task).objective, 2)
     1.0
     """
-    run = _Run(X, gamma, kernel, q, init, tol, max_iter, max_phi, n_jobs, random_state)
-    problem, W = run.problem, run.start
+    problem = as_problem(X, gamma, kernel, n_jobs)
+    run = _Descent(problem, q, init, tol, max_iter, max_passes, random_state)
+    W = run.start
     J, G = problem.objective_and_gradient(W)
     along = _projected(W, G)
     best, reference, weight = (J, W), J, 1.0
     step, steps, done = 1e-3 / run.scale, 0, False
     while not (done := _tangent_norm(W, G) <= run.threshold):
-        if steps == max_iter or run.spent():
+        if steps == max_iter or run.spent:
             break
         slope = np.sum(G * along)  # half the derivative of J along the curve at 0
         while True:
             trial = cayley(W, G, step)
             J_new, G_new = problem.objective_and_gradient(trial)
             enough = J_new >= reference + 2e-4 * step * slope
-            if enough or run.spent() or step < 1e-14 / run.scale:
+            if enough or run.spent or step < 1e-14 / run.scale:
                 break
             step *= 0.1
         along_new = _projected(trial, G_new)
         moved, turned = trial - W, along - along_new
-        product = abs(np.sum(moved * turned))
         W, J, G, along, steps = trial, J_new, G_new, along_new, steps + 1
         run.record(J)
         best = max(best, (J, W), key=lambda pair: pair[0])
         weight, old = 0.85 * weight + 1, weight
         reference = (0.85 * old * reference + J) / weight
-        even = steps % 2 == 0  # the two Barzilai-Borwein lengths take turns
-        step = np.sum(moved**2) / product if even else product / np.sum(turned**2)
-        step = np.clip(np.nan_to_num(step, nan=1e-3 / run.scale), 1e-20, 1e20)
+        step = _barzilai_borwein(moved, turned, even=steps % 2 == 0, default=1e-3 / run.scale)
     return run.result(W if done else best[1], steps, done, "Cayley curves")
+
+
+def _barzilai_borwein(moved, turned, even, default):
+    """The next step: their two lengths take turns."""
+    product = abs(np.sum(moved * turned))
+    above, below = (np.sum(moved**2), product) if even else (product, np.sum(turned**2))
+    step = above / below if below else default
+    return np.clip(step, 1e-20, 1e20)
 
 
 def grassmann_trust_region(
     X,
-    gamma,
-    kernel,
-    q,
+    gamma=None,
+    kernel=None,
+    q: int | None = None,
     *,
     init="taylor",
-    tol=1e-6,
-    max_iter=200,
-    max_phi=None,
-    n_jobs=None,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    max_passes: int | None = None,
+    n_jobs: int | None = None,
     random_state=None,
-):
+) -> ISMResult:
     """Riemannian trust region with exact Hessian products (GM; Boumal and Absil 2011).
 
-    Parameters and result as for `ismlit.ism.ism`; `tol` bounds the gradient relative to
+    Parameters and result as for `ismlit.ism`; `tol` bounds the gradient relative to
     ||Phi|| at the start. Needs pymanopt (``pip install 'ismlit[book]'``).
 
     Examples
     --------
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
-    >>> from ismlit import Gaussian, ism
+    >>> from ismlit import Gaussian, ism, label_gamma
     >>> from ismlit.baselines import grassmann_trust_region
-    >>> from ismlit.gamma import supervised
     >>> X, y = load_wine(return_X_y=True)
-    >>> task = scale(X), supervised(y), Gaussian(3.0), 2
+    >>> task = scale(X), label_gamma(y), Gaussian(3.0), 2
     >>> round(grassmann_trust_region(*task).objective / ism(*task).objective, 2)  # doctest: +SKIP
     1.0
     """
@@ -198,53 +213,79 @@ def grassmann_trust_region(
             "grassmann_trust_region needs pymanopt: pip install 'ismlit[book]'"
         ) from error
 
-    run = _Run(X, gamma, kernel, q, init, tol, max_iter, max_phi, n_jobs, random_state)
-    if q == run.problem.d:
+    problem = as_problem(X, gamma, kernel, n_jobs)
+    run = _Descent(problem, q, init, tol, max_iter, max_passes, random_state)
+    if q == problem.d:
         return run.result(run.start, 0, True, "W spans all features: nothing to choose")
-    problem, manifold = run.problem, Grassmann(run.problem.d, q)
-    memory, accepted = {}, [run.start]
-
-    def at(W):
-        key = W.tobytes()
-        if key not in memory:
-            if run.spent():
-                raise _Spent
-            if len(memory) == 2:  # the point, and the one that is tried from it
-                del memory[next(iter(memory))]
-            memory[key] = problem.objective_and_gradient(W)
-        return memory[key]
-
-    @pymanopt.function.numpy(manifold)
-    def cost(W):
-        return -at(W)[0]
-
-    @pymanopt.function.numpy(manifold)
-    def gradient(W):
-        if W is not accepted[-1]:
-            run.record(at(W)[0])
-            accepted.append(W)
-        return -2 * at(W)[1]
-
-    @pymanopt.function.numpy(manifold)
-    def hessian(W, Z):
-        if run.spent():
-            raise _Spent
-        return -2 * problem.gradient_derivative(W, Z)
-
+    manifold, values = Grassmann(problem.d, q), _Values(run)
+    task = pymanopt.Problem(
+        manifold,
+        pymanopt.function.numpy(manifold)(values.cost),
+        euclidean_gradient=pymanopt.function.numpy(manifold)(values.gradient),
+        euclidean_hessian=pymanopt.function.numpy(manifold)(values.hessian),
+    )
     optimizer = TrustRegions(
         max_iterations=max_iter,
         min_gradient_norm=2 * run.threshold,
         max_time=np.inf,
         verbosity=0,
     )
-    task = pymanopt.Problem(manifold, cost, euclidean_gradient=gradient, euclidean_hessian=hessian)
     try:
         found = optimizer.run(task, initial_point=run.start)
     except _Spent:
-        steps = len(run.objectives) - 1
-        return run.result(accepted[-1], steps, False, f"max_phi = {max_phi} passes used")
-    done = _tangent_norm(found.point, at(found.point)[1]) <= 1.01 * run.threshold
+        message = f"max_passes = {max_passes} used"
+        return run.result(values.W, len(run.objectives) - 1, False, message)
+    done = _tangent_norm(found.point, values.at(found.point)[1]) <= 1.01 * run.threshold
     return run.result(found.point, found.iterations, done, found.stopping_criterion)
+
+
+class _Values:
+    """What pymanopt asks for, at no more than one pass a point.
+
+    It asks for the cost of every trial and for the gradient of accepted points alone, which are
+    recorded; the last two points are kept, since the Hessian is asked for at the accepted one.
+    """
+
+    def __init__(self, run):
+        self.run, self.W = run, run.start
+        self.kept = []
+
+    def at(self, W):
+        """J and half its gradient at W."""
+        for point, found in self.kept:
+            if np.array_equal(point, W):
+                return found
+        self._pay()
+        found = self.run.problem.objective_and_gradient(W)
+        self.kept = [*self.kept[-1:], (W, found)]
+        return found
+
+    def cost(self, W):
+        return -self.at(W)[0]
+
+    def gradient(self, W):
+        if not np.array_equal(W, self.W):
+            self.run.record(self.at(W)[0])
+            self.W = W
+        return -2 * self.at(W)[1]
+
+    def hessian(self, W, Z):
+        self._pay()
+        return -2 * self.run.problem.gradient_derivative(W, Z)
+
+    def _pay(self):
+        if self.run.spent:
+            raise _Spent
+
+
+SOLVERS = {
+    "ism": ism,
+    "published": published_ism,
+    "dg": dimension_growth,
+    "sm": stiefel_descent,
+    "gm": grassmann_trust_region,
+}
+"""What may solve for W: ISM, as the thesis prints it, and its three peers."""
 
 
 # ---------------------------------------------------------------- what they share
@@ -254,34 +295,37 @@ class _Spent(Exception):
     """The passes allowed are used up."""
 
 
-class _Run:
+class _Descent:
     """The problem, the start, its scale ||Phi||, and the objective after each pass that counts."""
 
-    def __init__(self, X, gamma, kernel, q, init, tol, max_iter, max_phi, n_jobs, random_state):
-        self.max_phi = np.inf if max_phi is None else max_phi
-        self.problem = as_problem(X, gamma, kernel, n_jobs)
-        self.before = self.problem.count.passes
-        check_options(self.problem, q, tol, max_iter)
-        self.start = starting_point(self.problem, q, init, random_state).astype(float)
-        J, phi = self.problem.objective_and_phi(self.start)
+    def __init__(self, problem, q, init, tol, max_iter, max_passes, random_state):
+        self.problem, self.before = problem, problem.count.passes
+        self.max_passes = np.inf if max_passes is None else max_passes
+        check_options(problem, q, tol, max_iter)
+        self.start = starting_point(problem, q, init, random_state).astype(float)
+        self.n_start_passes = problem.count.passes - self.before
+        J, phi = problem.objective_and_phi(self.start)
         check_signal(phi)
         self.scale = float(np.linalg.norm(phi))
-        self.threshold = attainable(tol, self.problem.X.dtype) * self.scale
+        self.threshold = attainable(tol, problem.dtype) * self.scale
         self.objectives, self.passes = [], []
         self.record(J)
 
+    @property
     def spent(self):
         """Whether the passes allowed are used up."""
-        return self.problem.count.passes - self.before >= self.max_phi
+        return self.problem.count.passes - self.before >= self.max_passes
 
     def record(self, J):
+        """Note J of an accepted point."""
         self.objectives.append(J)
         self.passes.append(self.problem.count.passes - self.before)
 
     def result(self, W, n_iter, done, message):
-        n_phi = self.problem.count.passes - self.before
+        """The end of the solve, as the caller gets it."""
+        n_passes = self.problem.count.passes - self.before
         J, phi = self.problem.objective_and_phi(W)  # to report, not to solve: does not count
-        eigenvalues, W = canonical_frame(phi, W.astype(self.problem.X.dtype))
+        eigenvalues, W = canonical_frame(phi, W.astype(self.problem.dtype))
         residual = first_order_residual(phi, W)
         if not done:
             warnings.warn(
@@ -297,7 +341,8 @@ class _Run:
             residual=residual,
             converged=bool(done),
             n_iter=n_iter,
-            n_phi=n_phi,
+            n_passes=n_passes,
+            n_start_passes=self.n_start_passes,
             message=message,
             history={"objective": np.array(self.objectives), "passes": np.array(self.passes)},
             problem=self.problem,
@@ -318,23 +363,3 @@ def _projected(W, G):
 def _tangent_norm(W, G):
     """||G - W W'G||, half the gradient norm on the Grassmann manifold."""
     return np.linalg.norm(outside(G, W))
-
-
-def cayley(W, G, step):
-    """The point at `step` on the Cayley curve from W (d, q) that ascends along G (d, q).
-
-    ``(I - step/2 A)^-1 (I + step/2 A) W`` with ``A = GW' - WG'``, by one 2q x 2q system.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.baselines import cayley
-    >>> W, G = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
-    >>> cayley(W, G, step=1.0).round(2)  # turned by 2 arctan(1/2)
-    array([[0.6],
-           [0.8]])
-    """
-    U, V = np.hstack([G, -W]), np.hstack([W, G])
-    inner = np.eye(U.shape[1]) - step / 2 * (V.T @ U)
-    Q, R = np.linalg.qr(W + step * U @ np.linalg.solve(inner, V.T @ W))  # removes rounding
-    return Q * np.sign(np.diag(R))

@@ -17,97 +17,9 @@ import numpy as np
 from sklearn import datasets as shipped
 from sklearn.utils import Bunch, check_random_state
 
-FILES = {
-    "adversarial": ("adversarial/adversarial_80x2.csv", "adversarial/adversarial_80x2_labels.csv"),
-    "cancer": ("cancer/cancer_683x9.csv", "cancer/cancer_683x9_labels.csv"),
-    "cancer-615": (
-        "cancer/cancer_ch6_615x9_standardised.csv",
-        "cancer/cancer_ch6_615x9_labels.csv",
-    ),
-    "car": (
-        "car/car_1728x6.csv",
-        "car/car_1728_labels_uci_class.csv",
-        "car/car_1728_labels_published_safety_copy.csv",
-    ),
-    "divorce": ("divorce/divorce_170x54.csv", "divorce/divorce_170x54_labels.csv"),
-    "face": (
-        "face/face_624x960_pixels.csv",
-        "face/face_624_identity_labels.csv",
-        "face/face_624_pose_labels.csv",
-        "face/face_624_filenames.csv",
-    ),
-    "face-pca": (
-        "face/face_624x20_pca.csv",
-        "face/face_624x20_identity_labels.csv",
-        "face/face_624x20_pose_labels.csv",
-    ),
-    "face-27": (
-        "face/face_624x27_pca.csv",
-        "face/face_624_identity_labels.csv",
-        "face/face_624_pose_labels.csv",
-    ),
-    "flower": ("flower/flower_350x256.png",),
-    "large-gaussian": (
-        "lg/lg_200x4.csv",
-        "lg/lg_200x4_labels_original.csv",
-        "lg/lg_200x4_labels_alternative.csv",
-        "lg/lg_1000x4.csv",
-        "lg/lg_1000x4_labels_original.csv",
-        "lg/lg_1000x4_labels_alternative.csv",
-    ),
-    "mnist": ("mnist/t10k-images-idx3-ubyte.gz", "mnist/t10k-labels-idx1-ubyte.gz"),
-    "moon": (
-        "moon4d/moon_400x4.csv",
-        "moon4d/moon_400x4_labels_original.csv",
-        "moon4d/moon_400x4_labels_alternative.csv",
-    ),
-    "moon-noise": (
-        "moonn/moonn_200x7.csv",
-        "moonn/moonn_200x7_labels_original.csv",
-        "moonn/moonn_200x7_labels_alternative.csv",
-        "moonn/moonn_1000x7.csv",
-        "moonn/moonn_1000x7_labels_original.csv",
-        "moonn/moonn_1000x7_labels_alternative.csv",
-    ),
-    "moon-plane": ("moon2d/moon_1000x2.csv", "moon2d/moon_1000x2_labels.csv"),
-    "random": ("random/random_60x3.csv", "random/random_60x3_labels.csv"),
-    "reuters": ("rcv/rcv_10000x5.csv", "rcv/rcv_10000x5_labels.csv"),
-    "small-gaussian": ("sg/sg_40x2.csv", "sg/sg_40x2_labels_4clusters.csv"),
-    "spiral": ("spiral/spiral_ch6_1200x2.csv", "spiral/spiral_ch6_1200x2_labels.csv"),
-    "spiral-300": (
-        "spiral/spiral_oos_train_300x2.csv",
-        "spiral/spiral_oos_train_300x2_labels.csv",
-        "spiral/spiral_oos_test_30000x2.csv",
-        "spiral/spiral_oos_test_30000x2_labels.csv",
-    ),
-    "spiral-3000": ("spiral/spiral1_3000x2.csv", "spiral/spiral1_3000x2_labels.csv"),
-    "spiral-30000": ("spiral/spiral2_30000x2.csv", "spiral/spiral2_30000x2_labels.csv"),
-    "webkb": (
-        "webkb/webkb_1041x139_pca.csv",
-        "webkb/webkb_university_labels.csv",
-        "webkb/webkb_topic_labels.csv",
-        "webkb/webkb_1041x500_word_counts.csv",
-        "webkb/webkb_words.csv",
-    ),
-}
-"""The files that each real set needs, as keys of ``registry.json``."""
-
-CANCER_FEATURES = (
-    "clump thickness",
-    "cell size uniformity",
-    "cell shape uniformity",
-    "marginal adhesion",
-    "epithelial cell size",
-    "bare nuclei",
-    "bland chromatin",
-    "normal nucleoli",
-    "mitoses",
-)
-
-
-@cache
-def _registry():
-    return json.loads((Path(__file__).parent / "registry.json").read_text())
+# `files` has address and sha256 of each file; `sets`, the files that a set needs.
+REGISTRY = json.loads((Path(__file__).parent / "registry.json").read_text(encoding="utf-8"))
+FILES = REGISTRY["sets"]
 
 
 def _pooch():
@@ -139,7 +51,7 @@ def fetch(name):
 
 def _fetch_file(file):
     pooch = _pooch()
-    entry, folder = _registry()[file], _folder()
+    entry, folder = REGISTRY["files"][file], _folder()
     path = folder / file
     if path.exists() and pooch.file_hash(str(path)) == entry["sha256"]:
         return path  # also from a read-only folder
@@ -203,7 +115,7 @@ def load_cancer():
     return Bunch(
         data=X,
         target=(y == y.max()).astype(int),
-        feature_names=list(CANCER_FEATURES),
+        feature_names=list(REGISTRY["features"]["cancer"]),
         target_names=np.array(["benign", "malignant"]),
     )
 
@@ -251,8 +163,10 @@ def load_flower():
     index (256, 350) says which colour each pixel has. The picture is Alain Nicolas's and not
     free: it may be computed with, not shown. There are no labels (target is None).
     """
-    from PIL import Image
-
+    try:
+        from PIL import Image
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("Pillow is missing: pip install 'ismlit[book]'") from error
     with Image.open(fetch("flower")[0]) as image:
         pixels = np.asarray(image.convert("RGB"))
     colours, index = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True)

@@ -11,7 +11,7 @@ array a class, never O(n m).
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -20,16 +20,18 @@ from scipy.linalg import eigh
 from scipy.stats.qmc import MultivariateNormalQMC
 from sklearn.utils import check_random_state
 
+from ismlit.gamma import Gamma
 from ismlit.grassmann import fixed_signs, outside
 from ismlit.kernels import Gaussian
-from ismlit.phi import Problem
+from ismlit.pairs import Count, Samples, in_parallel
+from ismlit.problem import Problem
 
 MOST_CLASSES = 256
 ROWS = 8192  # samples whose features are held at once by a worker
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureProblem(Problem):
+class FeatureProblem(Samples):
     """`Problem` with a Gaussian kernel replaced by m random features, the same in every call.
 
     Parameters
@@ -61,24 +63,25 @@ class FeatureProblem(Problem):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from ismlit import Gaussian, ism
+    >>> from ismlit import Gaussian, ism, label_gamma
     >>> from ismlit.features import FeatureProblem
-    >>> from ismlit.gamma import supervised
     >>> X, y = load_iris(return_X_y=True)
-    >>> exact = ism(X, supervised(y), Gaussian(1.0), 2)
-    >>> problem = FeatureProblem(X, supervised(y), Gaussian(1.0), features=512)
+    >>> exact = ism(X, label_gamma(y), Gaussian(1.0), 2)
+    >>> problem = FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=512)
     >>> round(problem.objective(exact.W) / exact.objective, 2)
     1.0
     """
 
+    X: np.ndarray
+    gamma: Gamma
+    kernel: Gaussian
+    n_jobs: int | None = None
+    count: Count = field(default_factory=Count, repr=False)
     features: int = 512
     random_state: object = 0
     anchor: np.ndarray | None = None
 
-    has_hessian = False
-
     def __post_init__(self):
-        super().__post_init__()
         whole = isinstance(self.features, int | np.integer) and not isinstance(self.features, bool)
         if not (whole and self.features >= 1):
             raise ValueError(
@@ -86,17 +89,32 @@ class FeatureProblem(Problem):
             )
         if not isinstance(self.kernel, Gaussian):
             raise ValueError(f"random features need a Gaussian kernel, got {self.kernel!r}")
-        if not hasattr(self.gamma, "F") or len(self._classes[0]) > MOST_CLASSES:
+        exact = self.exact
+        object.__setattr__(self, "X", exact.X)
+        object.__setattr__(self, "gamma", exact.gamma)
+        if not isinstance(self.gamma, Gamma) or len(self._classes[0]) > MOST_CLASSES:
             raise ValueError(
                 f"random features need a Gamma made of labels, with at most {MOST_CLASSES} "
                 "distinct rows of F; solve without random_features, or on a subset"
             )
 
+    @property
+    def exact(self):
+        """The problem that this one approximates."""
+        return Problem(self.X, self.gamma, self.kernel, self.n_jobs, count=self.count)
+
+    def sample(self, rows):
+        """The exact problem of some of the samples."""
+        return self.exact.sample(rows)
+
+    def phi_0(self):
+        """Phi at W = 0, which needs no features."""
+        return self.exact.phi_0()
+
     @cached_property
     def _classes(self):
         """Distinct rows of F (g, r), and for each the samples that have it."""
-        keys = self.gamma.F @ np.random.default_rng(0).standard_normal(self.gamma.F.shape[1])
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        first, inverse = _distinct_rows(self.gamma.F)
         if len(first) > MOST_CLASSES:
             return self.gamma.F, []
         return self.gamma.F[first], [np.flatnonzero(inverse == g) for g in range(len(first))]
@@ -109,7 +127,7 @@ class FeatureProblem(Problem):
     @cached_property
     def _chunks(self):
         """(class, its rows of the centred X) in pieces of at most ROWS samples."""
-        X = self._data["difference"]
+        X = self.X - self.X.mean(axis=0)
         return [
             (g, X[rows[a : a + ROWS]])
             for g, rows in enumerate(self._classes[1])
@@ -166,8 +184,9 @@ class FeatureProblem(Problem):
 
     def _map(self, function, *arguments):
         self.count.passes += 1
-        calls = (delayed(function)(g, rows, *arguments) for g, rows in self._chunks)
-        yield from self._workers(calls)
+        yield from in_parallel(
+            self.n_jobs, (delayed(function)(g, rows, *arguments) for g, rows in self._chunks)
+        )
 
     def _class_sums(self, W, omega):
         """Sums of the features by class (g, 2m), and of x times the features (g, d, 2m)."""
@@ -216,6 +235,20 @@ class FeatureProblem(Problem):
         error = G - phi @ W  # put the gradient right
         phi = phi + error @ W.T + W @ error.T - W @ (W.T @ error) @ W.T
         return value, ((phi + phi.T) / 2).astype(self.X.dtype)
+
+
+def _distinct_rows(F):
+    """First occurrence (g,) of each distinct row of F (n, r), and which one each row is (n,).
+
+    Column by column, the codes of the columns before as one more: no projection rounds equal
+    rows apart, and no row is compared as a whole.
+    """
+    code = np.zeros(len(F), dtype=np.intp)
+    for column in F.T:
+        _, here = np.unique(column, return_inverse=True)
+        _, code = np.unique(code * (here.max() + 1) + here, return_inverse=True)
+    _, first = np.unique(code, return_index=True)
+    return first, code
 
 
 def even_frequencies(q, m, seed):

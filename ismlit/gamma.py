@@ -1,4 +1,4 @@
-"""Gamma, the matrix that says which pairs of samples should look alike, and HSIC.
+"""Gamma, the matrix that says which pairs of samples should look alike.
 
 Every Gamma of the thesis is ``F diag(s) F'`` with a thin F (n, r), so it is stored as that:
 an n x n array is never formed. Centring subtracts column means; the matrix H is never built.
@@ -10,10 +10,7 @@ import numbers
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 from sklearn.utils import check_array, column_or_1d
-
-from ismlit.kernels import ConstantKernelError, gram
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +20,7 @@ class Gamma:
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.gamma import Gamma
+    >>> from ismlit import Gamma
     >>> F = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
     >>> Gamma(F, [1.0, -0.5]).to_dense()  # alike by the first column, unlike by the second
     array([[ 0.5,  1.5, -1.5, -0.5],
@@ -64,9 +61,21 @@ class Gamma:
             return NotImplemented
         return Gamma(np.hstack([self.F, other.F]), np.concatenate([self.s, other.s]))
 
+    def __mul__(self, weight):
+        """The same Gamma times a number."""
+        if not isinstance(weight, numbers.Real):
+            return NotImplemented
+        return Gamma(self.F, float(weight) * self.s)
+
+    __rmul__ = __mul__
+
     def __matmul__(self, V):
         """Gamma V for V of shape (n, m), in O(n r m)."""
         return (self.F * self.s) @ (self.F.T @ V)
+
+    def sample(self, rows):
+        """Gamma of some of the samples."""
+        return Gamma(self.F[rows], self.s)
 
     def astype(self, dtype):
         """The same Gamma in another floating-point type."""
@@ -119,6 +128,10 @@ class DenseGamma:
         """Gamma V."""
         return self.array @ V
 
+    def sample(self, rows):
+        """Gamma of some of the samples."""
+        return DenseGamma(self.array[np.ix_(rows, rows)])
+
     def astype(self, dtype):
         """The same Gamma in another floating-point type."""
         return DenseGamma(self.array.astype(dtype))
@@ -138,7 +151,15 @@ def as_gamma(gamma):
     >>> as_gamma(np.array([[0.0, 1.0], [1.0, 0.0]])) @ np.array([3.0, 5.0])
     array([5., 3.])
     """
-    return gamma if isinstance(gamma, Gamma | DenseGamma) else DenseGamma(gamma)
+    if isinstance(gamma, Gamma | DenseGamma):
+        return gamma
+    if np.ndim(gamma) == 1:
+        raise ValueError(
+            f"gamma must be a Gamma or a symmetric array, got a 1-D {type(gamma).__name__} of "
+            f"length {len(gamma)}: for class labels y pass label_gamma(y), for a response r "
+            "pass Gamma(centre(r)[:, None], [1.0])"
+        )
+    return DenseGamma(gamma)
 
 
 # ---------------------------------------------------------------- one builder per paradigm
@@ -154,13 +175,16 @@ def one_hot(y):
 
     Examples
     --------
-    >>> from ismlit.gamma import one_hot
+    >>> from ismlit import one_hot
     >>> one_hot(["pear", "apple", "pear"])
     array([[0., 1.],
            [1., 0.],
            [0., 1.]])
     """
-    classes, index = np.unique(column_or_1d(y), return_inverse=True)
+    try:
+        classes, index = np.unique(column_or_1d(y), return_inverse=True)
+    except TypeError as error:  # they cannot be sorted
+        raise ValueError("y mixes numbers and words: write all classes as one kind") from error
     if len(classes) < 2:
         raise ValueError(
             f"y must hold at least two classes, got only {classes.tolist()}: with one class "
@@ -174,7 +198,7 @@ def centre(A):
 
     Examples
     --------
-    >>> from ismlit.gamma import centre
+    >>> from ismlit import centre
     >>> centre([[1.0, 10.0], [3.0, 30.0]])
     array([[ -1., -10.],
            [  1.,  10.]])
@@ -183,7 +207,7 @@ def centre(A):
     return A - A.mean(axis=0)
 
 
-def supervised(y, balanced=False):
+def label_gamma(y, balanced=False):
     """Gamma = H Y Y' H of labels y (n,): sums to zero along rows. Claim: eq-5.1.
 
     balanced: H Y (Y'Y)^-1 Y' H instead, which gives every class the same weight and is negative
@@ -191,8 +215,8 @@ def supervised(y, balanced=False):
 
     Examples
     --------
-    >>> from ismlit.gamma import supervised
-    >>> supervised(["a", "a", "b"]).to_dense().round(2)
+    >>> from ismlit import label_gamma
+    >>> label_gamma(["a", "a", "b"]).to_dense().round(2)
     array([[ 0.22,  0.22, -0.44],
            [ 0.22,  0.22, -0.44],
            [-0.44, -0.44,  0.89]])
@@ -203,7 +227,7 @@ def supervised(y, balanced=False):
 
 
 def class_table(y, balanced=False):
-    """What `supervised` says of two samples by their classes: Gamma (k, k), and the class sizes.
+    """What `label_gamma` says of two samples by their classes: Gamma (k, k), and the class sizes.
 
     Between classes a and b with shares p the entry is sum p^2 - p_a - p_b, hence negative unless
     both are small; see claim txt-6-gamma. Balanced, it is -1/n.
@@ -219,41 +243,20 @@ def class_table(y, balanced=False):
     array([4., 1.])
     """
     Y = one_hot(y)
-    gamma = supervised(y, balanced)
+    gamma = label_gamma(y, balanced)
     F = gamma.F[Y.argmax(axis=0)]
     return F @ F.T, Y.sum(axis=0)
 
 
-def ideal_hsic(y, balanced=False):
-    """H* = sum of Gamma_ij over the pairs of one class: Tr(Gamma K*) of the ideal kernel.
-
-    An upper bound of Tr(Gamma K) for kernels in [0, 1] only if Gamma is nowhere positive
-    between classes. Claims: txt-6-hstar, eq-D.60.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_iris
-    >>> from ismlit.gamma import ideal_hsic, supervised
-    >>> from ismlit.kernels import Gaussian, gram
-    >>> X, y = load_iris(return_X_y=True)
-    >>> value = np.sum(supervised(y).to_dense() * gram(Gaussian(1.0), X))
-    >>> round(float(value) / ideal_hsic(y), 2)
-    0.55
-    """
-    table, sizes = class_table(y, balanced)
-    return float(np.diag(table) @ sizes**2)
-
-
-def unsupervised(U, degrees=None):
+def embedding_gamma(U, degrees=None):
     """Gamma of a spectral embedding U (n, c), optionally with kernel row sums `degrees` (n,).
 
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.gamma import unsupervised
+    >>> from ismlit.gamma import embedding_gamma
     >>> U = np.array([[0.5], [0.5], [-0.5], [-0.5]])  # two clusters
-    >>> unsupervised(U).to_dense()
+    >>> embedding_gamma(U).to_dense()
     array([[ 0.25,  0.25, -0.25, -0.25],
            [ 0.25,  0.25, -0.25, -0.25],
            [-0.25, -0.25,  0.25,  0.25],
@@ -262,7 +265,7 @@ def unsupervised(U, degrees=None):
     return _spectral(U, None, 0.0, degrees)
 
 
-def alternative(U, y, weight, degrees=None):
+def alternative_gamma(U, y, weight, degrees=None):
     """KDAC: reward the clustering U (n, c), penalise the known labels y. Claim: eq-3.4a.
 
     ``F = D^(-1/2) H [U, Y]`` and ``s = (1, ..., -weight, ...)``. With `degrees` the rows do
@@ -271,9 +274,9 @@ def alternative(U, y, weight, degrees=None):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.gamma import alternative
+    >>> from ismlit.gamma import alternative_gamma
     >>> U = np.array([[0.5], [0.5], [-0.5], [-0.5]])
-    >>> alternative(U, [0, 1, 0, 1], weight=0.25).to_dense()
+    >>> alternative_gamma(U, [0, 1, 0, 1], weight=0.25).to_dense()
     array([[ 0.125,  0.375, -0.375, -0.125],
            [ 0.375,  0.125, -0.125, -0.375],
            [-0.375, -0.125,  0.125,  0.375],
@@ -297,11 +300,12 @@ def _spectral(U, Y, weight, degrees):
     return Gamma(F, s)
 
 
-def guidance(y, weight):
+def guidance_gamma(y, weight):
     """``weight * F F'`` of labels y (n,), -1 for unknown, or of scores y (n, r).
 
     A negative weight asks for what does not depend on y. F holds the centred columns (over the
-    known rows; 0 elsewhere), scaled to spectral norm 1.
+    known rows; 0 elsewhere), scaled to spectral norm 1. Labels may be words; in an array of
+    objects None is unknown too.
 
     Raises
     ------
@@ -310,165 +314,39 @@ def guidance(y, weight):
 
     Examples
     --------
-    >>> from ismlit.gamma import guidance
-    >>> guidance([0, 1, -1], weight=2.0).to_dense().round(2)  # of the third nothing is known
+    >>> from ismlit.gamma import guidance_gamma
+    >>> guidance_gamma([0, 1, -1], weight=2.0).to_dense().round(2)  # of the third nothing is known
     array([[ 1., -1.,  0.],
            [-1.,  1.,  0.],
            [ 0.,  0.,  0.]])
     """
     y = np.asarray(y)
-    if y.dtype.kind not in "biuf" and not all(isinstance(v, numbers.Number) for v in y.flat):
-        raise ValueError("labels that guide must be numbers, -1 for unknown: encode them first")
-    if y.ndim == 2 and y.shape[1] == 1 and y.dtype.kind in "iu":
+    if y.ndim == 2 and y.shape[1] == 1 and y.dtype.kind != "f":
         y = column_or_1d(y, warn=True)  # labels in a column, not scores
     if y.ndim == 1:
-        known = y != -1
+        known = _known(y)
         if not known.any():
-            raise ValueError("y says -1 (unknown) for every sample: give some labels")
+            raise ValueError("y says unknown for every sample: give some labels")
         Y = one_hot(y[known])
         F = np.zeros((len(y), Y.shape[1]))
         F[known] = centre(Y)
+        spread = 1.0
     else:
         F = centre(y.astype(float))
+        spread = np.linalg.norm(y.astype(float))
     size = np.linalg.norm(F, 2)
-    if size <= 1e-10 * np.linalg.norm(y.astype(float)):
+    if size <= 1e-10 * spread:
         raise ValueError("the scores are constant: they say nothing of the samples")
     return Gamma(F / size, np.full(F.shape[1], float(weight)))
 
 
-# ---------------------------------------------------------------- kernels that fit the labels
-
-
-def aligned_sum(kernels, X, y):
-    """The conic combination of `kernels` most aligned with labels y after centring.
-
-    Maximises ``<K_c, YY'> / ||K_c||`` over nonnegative weights (Cortes, Mohri and Rostamizadeh
-    2012), which is nonnegative least squares of the centred Gram matrices against HYY'H.
-
-    Parameters
-    ----------
-    kernels : list of Kernel
-    X : array of shape (n, d)
-    y : labels of shape (n,)
-
-    Returns
-    -------
-    Sum
-        Weights scaled so that the centred combination has the norm of HYY'H; kernels of weight
-        0 are left out. Takes memory of order n^2.
-
-    Examples
-    --------
-    >>> from ismlit.datasets import make_rings
-    >>> from ismlit.gamma import aligned_sum
-    >>> from ismlit.kernels import Gaussian, Linear, Polynomial
-    >>> X, y, plane = make_rings(random_state=0)
-    >>> found = aligned_sum([Linear(), Polynomial(2), Gaussian(1.0)], X @ plane, y)
-    >>> [kernel for _, kernel in found.terms()]
-    [Polynomial(degree=2, c=1.0), Gaussian(sigma=1.0)]
-    """
-    if not len(kernels):
-        raise ValueError("no kernel was given: a sum needs at least one")
-    X, target = check_array(X), supervised(y).to_dense().ravel()
-    columns = np.column_stack([_double_centre(gram(k, X)).ravel() for k in kernels])
-    norms = np.linalg.norm(columns, axis=0)  # a cubic kernel may be 1e6 times a Gaussian
-    for kernel, norm in zip(kernels, norms):
-        if not norm > 0:
-            raise ValueError(f"{kernel!r} is constant on this data and cannot be aligned")
-    weights = nnls(columns / norms, target)[0]
-    if not weights.any():
-        raise ValueError("no kernel is positively aligned with the labels: use others")
-    size = np.linalg.norm(columns / norms @ weights)
-    weights = weights / norms * np.linalg.norm(target) / size
-    parts = [float(w) * kernel for w, kernel in zip(weights, kernels) if w > 0]
-    return sum(parts[1:], start=parts[0])
-
-
-# ---------------------------------------------------------------- HSIC
-
-
-def _gram_of(data):
-    """A Gram matrix from a square array, or linear on one-hot columns for 1-D labels."""
-    data = np.asarray(data)
-    return gram_of_labels(data) if data.ndim == 1 else data
-
-
-def gram_of_labels(y):
-    """K_Y = Y Y' of labels y: 1 where two samples share their class.
-
-    Examples
-    --------
-    >>> from ismlit.gamma import gram_of_labels
-    >>> gram_of_labels(["a", "b", "a"])
-    array([[1., 0., 1.],
-           [0., 1., 0.],
-           [1., 0., 1.]])
-    """
-    y = column_or_1d(y)
-    return (y[:, None] == y).astype(float)
-
-
-def hsic(K, L, *, estimator="biased"):
-    """Hilbert-Schmidt independence criterion of two Gram matrices (n, n). Claim: eq-2.9.
-
-    Parameters
-    ----------
-    K, L : arrays of shape (n, n), or 1-D labels (then K = YY')
-    estimator : {"biased", "unbiased"}
-        "biased": Tr(KHLH) / (n-1)^2, as in the thesis; its mean under independence is of
-        order 1/n, not 0. "unbiased": the U-statistic of Song et al. (2012), n >= 4, which
-        may be negative.
-
-    Examples
-    --------
-    >>> from ismlit.datasets import make_relation
-    >>> from ismlit.gamma import hsic
-    >>> from ismlit.kernels import Gaussian, gram
-    >>> for kind in ("independent", "parabola"):
-    ...     K, L = (gram(Gaussian(0.5), v[:, None]) for v in make_relation(kind, random_state=0))
-    ...     print(kind, round(hsic(K, L), 2))
-    independent 0.0
-    parabola 0.04
-    """
-    K, L = _gram_of(K), _gram_of(L)
-    n = len(K)
-    if K.shape != (n, n) or L.shape != (n, n):
-        raise ValueError(f"K and L must be square and of one size, got {K.shape} and {L.shape}")
-    if estimator == "biased":
-        return float(np.sum(_double_centre(K) * L) / (n - 1) ** 2)
-    if estimator != "unbiased":
-        raise ValueError(f"estimator must be 'biased' or 'unbiased', got {estimator!r}")
-    if n < 4:
-        raise ValueError(f"the unbiased estimator needs at least 4 samples, got {n}")
-    K, L = K - np.diag(np.diag(K)), L - np.diag(np.diag(L))
-    k, m = K.sum(1), L.sum(1)
-    value = np.sum(K * L) + k.sum() * m.sum() / ((n - 1) * (n - 2)) - 2 / (n - 2) * (k @ m)
-    return float(value / (n * (n - 3)))
-
-
-def normalized_hsic(K, L):
-    """HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L)), in [0, 1] for PSD K and L. Claim: eq-6.14.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from ismlit.gamma import normalized_hsic
-    >>> from ismlit.kernels import Gaussian, gram
-    >>> X, y = load_iris(return_X_y=True)
-    >>> sepal, petal = gram(Gaussian(1.0), X[:, :2]), gram(Gaussian(1.0), X[:, 2:])
-    >>> round(float(normalized_hsic(sepal, y)), 2), round(float(normalized_hsic(petal, y)), 2)
-    (0.56, 0.85)
-    """
-    K, L = _gram_of(K), _gram_of(L)
-    for matrix in (K, L):  # centring a constant matrix leaves rounding, not zero
-        if np.linalg.norm(_double_centre(matrix)) <= 1e-12 * np.linalg.norm(matrix):
-            raise ConstantKernelError(
-                "normalised HSIC is undefined: one of the Gram matrices is constant"
-            )
-    return hsic(K, L) / np.sqrt(hsic(K, K) * hsic(L, L))
-
-
-def _double_centre(K):
-    """HKH without H."""
-    means = K.mean(axis=0)
-    return K - means - K.mean(axis=1)[:, None] + means.mean()
+def _known(y):
+    """Which of the labels y (n,) are known: not -1, not NaN, not None in an array of objects."""
+    if y.dtype.kind in "US" and np.isin(y, ["-1"]).any():
+        raise ValueError(
+            "y holds '-1' as text: numbers and words in one list become words. For words with "
+            "unknown ones pass np.array([...], dtype=object) with None where nothing is known"
+        )
+    if y.dtype.kind == "O":
+        return np.array([label is not None and label != -1 and label == label for label in y])
+    return (y != -1) & (y == y) if y.dtype.kind in "iuf" else np.ones(len(y), bool)

@@ -1,4 +1,4 @@
-"""Geometry of the problem: subspaces, angles between them, and the exact second-order form.
+"""Geometry of the problem: frames and the subspaces they span, and the exact second-order form.
 
 J depends on W only through P = WW', a point of the Grassmann manifold Gr(q, d). There
 ``-Hess/2 = Kd - M`` with Kd = diag(lambda_j - lambda_bar_i) (chosen minus other eigenvalues
@@ -7,6 +7,7 @@ of Phi) and M = 1/2 sum Gamma f'' v v', v = vec(W_bar' A W). A local maximum nee
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 DENSE_LIMIT = 256  # tangent dimension up to which M is formed ...
 DENSE_WORK = 2e7  # ... if so many pairs times directions are enough
 DENSE_ALWAYS = 16  # up to here forming M is no dearer than looking for one eigenvalue
+BASES, RESTARTS = (8, 48), 10  # Lanczos: vectors kept, few and then more, and how often it restarts
 
 
 def principal_angles(W1, W2):
@@ -91,6 +93,79 @@ def geodesic(W, Z, t):
     return np.linalg.qr(moved @ Vt)[0].astype(W.dtype)
 
 
+def cayley(W, G, step):
+    """The point at `step` on the Cayley curve from W (d, q) that ascends along G (d, q).
+
+    ``(I - step/2 A)^-1 (I + step/2 A) W`` with ``A = GW' - WG'``, by one 2q x 2q system.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.grassmann import cayley
+    >>> W, G = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
+    >>> cayley(W, G, step=1.0).round(2)  # turned by 2 arctan(1/2)
+    array([[0.6],
+           [0.8]])
+    """
+    U, V = np.hstack([G, -W]), np.hstack([W, G])
+    inner = np.eye(U.shape[1]) - step / 2 * (V.T @ U)
+    Q, R = np.linalg.qr(W + step * U @ np.linalg.solve(inner, V.T @ W))  # removes rounding
+    return Q * np.sign(np.diag(R))
+
+
+# ---------------------------------------------------------------- frames of eigenvectors
+
+
+def top_eigenvectors(matrix, q):
+    """The q largest algebraic eigenvalues of a symmetric matrix, falling, and their vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.grassmann import top_eigenvectors
+    >>> values, vectors = top_eigenvectors(np.diag([1.0, 3.0, 2.0]), 2)
+    >>> values, abs(vectors).round(2)
+    (array([3., 2.]), array([[0., 0.],
+           [1., 0.],
+           [0., 1.]]))
+    """
+    d = len(matrix)
+    values, vectors = eigh(matrix, subset_by_index=(d - q, d - 1))
+    if len(values) < q:  # LAPACK gives up on a subset of eigenvalues that are all equal
+        values, vectors = (part[..., d - q :] for part in eigh(matrix))
+    return values[::-1], vectors[:, ::-1]
+
+
+def nearest_eigenvectors(matrix, W):
+    """The q eigenvectors of a symmetric matrix that overlap most with the span of W (d, q)."""
+    vectors = eigh(matrix)[1]
+    overlap = np.linalg.norm(vectors.T @ W, axis=1)
+    return vectors[:, np.argsort(overlap)[-W.shape[1] :]]
+
+
+def canonical_frame(phi, W):
+    """Ritz values of Phi on span(W), falling, and its basis of Ritz vectors with fixed signs."""
+    values, rotation = eigh(W.T @ phi @ W)
+    return values[::-1], fixed_signs((W @ rotation)[:, ::-1])
+
+
+def as_frame(W, d, dtype, name="W"):
+    """A fresh orthonormal basis of the span of W (d, q), which must be nearly orthonormal."""
+    W = np.array(W, dtype)
+    if W.ndim != 2 or W.shape[0] != d:
+        raise ValueError(f"{name} must have shape ({d}, q), got {W.shape}")
+    error = np.abs(W.T @ W - np.eye(W.shape[1])).max()
+    if not error < 1e-4:
+        raise ValueError(
+            f"{name} must have orthonormal columns; {name}'{name} - I has an entry of {error:.2g}: "
+            f"pass numpy.linalg.qr({name})[0]"
+        )
+    return np.linalg.qr(W)[0]
+
+
+# ---------------------------------------------------------------- first and second order
+
+
 def half_gradient(phi, W):
     """Phi W - W (W' Phi W), half the Riemannian gradient of J: zero at a stationary point.
 
@@ -133,11 +208,10 @@ class SecondOrder:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from ismlit import Gaussian, ism
-    >>> from ismlit.gamma import supervised
+    >>> from ismlit import Gaussian, ism, label_gamma
     >>> from ismlit.grassmann import SecondOrder
     >>> X, y = load_iris(return_X_y=True)
-    >>> result = ism(X, supervised(y), Gaussian(1.0), 2)
+    >>> result = ism(X, label_gamma(y), Gaussian(1.0), 2)
     >>> second = SecondOrder(result.problem, result.W, result.problem.phi(result.W))
     >>> second.eigengap > 0, second.lowest()[0] > 0  # a maximum
     (True, True)
@@ -146,10 +220,10 @@ class SecondOrder:
     def __init__(self, problem, W, phi):
         q = W.shape[1]
         self.problem, self.dtype = problem, W.dtype
-        values, self.rotation = eigh(W.T @ phi @ W)
-        self.W, self.chosen = W @ self.rotation, values  # columns as eigenvectors of Phi
+        self.chosen, self.rotation = eigh(W.T @ phi @ W)
+        self.W = W @ self.rotation  # columns as eigenvectors of Phi
         complement = qr(self.W)[0][:, q:]
-        self.others, rotation = eigh(complement.T @ phi @ complement)
+        self.others, rotation = np.linalg.eigh(complement.T @ phi @ complement)  # may be empty
         self.W_bar = complement @ rotation
         self.shape = (phi.shape[0] - q, q)
         self.size = self.shape[0] * q
@@ -192,18 +266,18 @@ class SecondOrder:
     def lowest(self, dense=False):
         """Smallest eigenvalue of Kd - M, its tangent Z at the given W, and its error.
 
-        M is formed if `dense`, or with at most 16 directions; else Lanczos looks for the
-        eigenvalue. Z has shape (d, q) and norm 1. The error is 0 up to rounding where the matrix is
-        formed; else the value is a Rayleigh quotient, and the true one lies between value -
-        error and value.
+        M is formed if `dense`, with at most 16 directions, or where Lanczos, which looks for the
+        eigenvalue first, does not settle (near 0 it hardly can). Z has shape (d, q) and norm 1.
+        The error is 0 up to rounding where the matrix is formed; else the value is a Rayleigh
+        quotient, and the true one lies between value - error and value.
         """
         if self.size == 0:
             return np.inf, np.zeros_like(self.W), 0.0
-        if dense or self.size <= DENSE_ALWAYS:
+        found = None if dense or self.size <= DENSE_ALWAYS else self._lowest_lanczos()
+        if found is None:
             values, vectors = eigh(np.diag(self.kd) - self.m_dense(), subset_by_index=(0, 0))
-            value, vector, error = values[0], vectors[:, 0], 0.0
-        else:
-            value, vector, error = self._lowest_lanczos()
+            found = values[0], vectors[:, 0], 0.0
+        value, vector, error = found
         return float(value), self.tangent(vector), float(error)
 
     def _diagonal(self):
@@ -216,6 +290,7 @@ class SecondOrder:
 
         S has the signs of Kd - M (Sylvester) and, M being small against Kd, a spectrum near
         one. With mu its smallest eigenvalue, Kd - M >= mu min(P) if mu >= 0, else mu max(P).
+        None where it does not settle.
         """
         diagonal = self._diagonal()
         root = np.sqrt(diagonal)
@@ -226,12 +301,13 @@ class SecondOrder:
         start = np.random.default_rng(0).standard_normal(self.size) / diagonal
         start = (start + np.eye(1, self.size, int(np.argmin(self.kd)))[0]).astype(self.dtype)
         operator = LinearOperator((self.size, self.size), matvec=product, dtype=self.dtype)
-        try:
-            values, vectors = eigsh(operator, 1, which="SA", v0=start, ncv=8, tol=1e-2, maxiter=50)
-        except ArpackNoConvergence as stopped:
-            if not len(stopped.eigenvalues):
-                return -np.inf, start / np.linalg.norm(start), np.inf
-            values, vectors = stopped.eigenvalues, stopped.eigenvectors
+        options = dict(which="SA", v0=start, tol=1e-2, maxiter=RESTARTS)
+        for basis in BASES:
+            with suppress(ArpackNoConvergence):
+                values, vectors = eigsh(operator, 1, ncv=min(basis, self.size), **options)
+                break
+        else:
+            return None
         y = vectors[:, 0]
         image = product(y)
         lower = values[0] - np.linalg.norm(image - values[0] * y)

@@ -2,7 +2,8 @@
 
 ``beta = a' W W' b`` with ``(a, b) = (x_i, x_j)`` ("inner") or both ``x_i - x_j``
 ("difference"). Every other quantity of the book is derived from that one formula.
-Here f is a similarity: ISM keeps the largest algebraic eigenvalues.
+Here f is a similarity: ISM keeps the largest algebraic eigenvalues. A kernel knows no data;
+`ismlit.pairs` evaluates it on samples, `ismlit.bandwidth` chooses its parameters.
 """
 
 from __future__ import annotations
@@ -12,28 +13,8 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import pairwise_distances
-from sklearn.utils import check_array, check_random_state
 
 PAIRS = ("inner", "difference")
-
-
-class ConstantKernelError(ValueError):
-    """The kernel does not vary on the data, so that nothing can be learnt from it.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from ismlit.kernels import ConstantKernelError, Gaussian, median_distance
-    >>> from ismlit.reduction import SupervisedIKDR
-    >>> X, y = load_wine(return_X_y=True)
-    >>> try:
-    ...     model = SupervisedIKDR(2, kernel=Gaussian(1e-3)).fit(X, y)
-    ... except ConstantKernelError:
-    ...     model = SupervisedIKDR(2, kernel=Gaussian(median_distance(X))).fit(X, y)
-    >>> round(model.kernel_.sigma)
-    280
-    """
 
 
 class Kernel:
@@ -90,6 +71,15 @@ class Kernel:
         """Second derivative of f; derived by sympy unless a subclass has a faster form."""
         return self._derivative(2, beta, xp)
 
+    def f_and_derivatives(self, beta, orders):
+        """[f, f', f''][order] at `beta` for each of `orders`, as arrays of their own.
+
+        `beta` is scratch: it may be overwritten. A subclass whose derivatives share a factor
+        computes it once.
+        """
+        found = [(self.f, self.df, self.d2f)[order](beta) for order in orders]
+        return [np.require(values, requirements="W") for values in found]
+
     def _derivative(self, order, beta, xp):
         expression, symbol = _symbolic_derivative(self, order)
         if xp is not np:
@@ -113,11 +103,15 @@ class Kernel:
 
     def terms(self):
         """The kernel as ``[(weight, kernel), ...]`` of single formulas."""
-        return [(1.0, self)]
+        return [(1, self)]
 
     def scale(self, n):
         """Per-sample factors u (shape (n,)) such that f sees ``u_i u_j beta_ij``, or None."""
         return None
+
+    def sample(self, rows):
+        """The kernel for some of the samples; another one only if it has a factor for each."""
+        return self
 
     def __add__(self, other):
         if not isinstance(other, Kernel):
@@ -176,12 +170,20 @@ def _float(array):
     return array.dtype if array.dtype.kind == "f" else np.float64
 
 
+def _is_symbolic(value):
+    return hasattr(value, "free_symbols")
+
+
+def _is_number(value):
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return number and bool(np.isfinite(value))
+
+
 def _check_positive(kernel, name):
     value = getattr(kernel, name)
-    if hasattr(value, "free_symbols"):  # a symbolic parameter
+    if _is_symbolic(value):
         return
-    number = isinstance(value, int | float | np.number)
-    if not (number and value > 0 and np.isfinite(value) and value**2 > 0):
+    if not (_is_number(value) and value > 0 and value**2 > 0):
         raise ValueError(
             f"{name} of {type(kernel).__name__} must be positive and finite, got {value!r}; "
             "median_distance(X) is a usual bandwidth"
@@ -196,10 +198,9 @@ class Linear(Kernel):
     --------
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
-    >>> from ismlit import Linear, ism
-    >>> from ismlit.gamma import supervised
+    >>> from ismlit import Linear, ism, label_gamma
     >>> X, y = load_wine(return_X_y=True)
-    >>> ism(scale(X), supervised(y), Linear(), 2).n_iter  # Phi is the same for every W
+    >>> ism(scale(X), label_gamma(y), Linear(), 2).n_iter  # Phi is the same for every W
     0
     """
 
@@ -226,11 +227,10 @@ class Squared(Kernel):
     --------
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
-    >>> from ismlit import Linear, Squared, ism
-    >>> from ismlit.gamma import supervised
+    >>> from ismlit import Linear, Squared, ism, label_gamma
     >>> from ismlit.grassmann import projector_distance
     >>> X, y = load_wine(return_X_y=True)
-    >>> W1, W2 = (ism(scale(X), supervised(y), kernel, 2).W for kernel in (Squared(), Linear()))
+    >>> W1, W2 = (ism(scale(X), label_gamma(y), kernel, 2).W for kernel in (Squared(), Linear()))
     >>> projector_distance(W1, W2) < 1e-3  # where Gamma is centred, the two agree
     True
     """
@@ -256,10 +256,9 @@ class Polynomial(Kernel):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit import Polynomial, ism
-    >>> from ismlit.gamma import supervised
+    >>> from ismlit import Polynomial, ism, label_gamma
     >>> X = np.random.default_rng(0).standard_normal((100, 5))
-    >>> W = ism(X - X.mean(axis=0), supervised(X[:, 1] * X[:, 3] > 0), Polynomial(2), 2).W
+    >>> W = ism(X - X.mean(axis=0), label_gamma(X[:, 1] * X[:, 3] > 0), Polynomial(2), 2).W
     >>> np.flatnonzero(np.linalg.norm(W, axis=1) > 0.8).tolist()
     [1, 3]
     """
@@ -269,12 +268,12 @@ class Polynomial(Kernel):
     pairs = "inner"
 
     def __post_init__(self):
-        if hasattr(self.degree, "free_symbols") or hasattr(self.c, "free_symbols"):
+        if _is_symbolic(self.degree) or _is_symbolic(self.c):
             return
-        if not (self.degree >= 1 and self.degree % 1 == 0):
+        if not (_is_number(self.degree) and self.degree >= 1 and self.degree % 1 == 0):
             raise ValueError(f"degree must be an integer of at least 1, got {self.degree!r}")
-        if not np.isfinite(self.c):
-            raise ValueError(f"c must be finite, got {self.c!r}")
+        if not _is_number(self.c):
+            raise ValueError(f"c must be a finite number, got {self.c!r}")
 
     def f(self, beta, xp=np):
         return _power(beta + self.c, self.degree)
@@ -298,8 +297,30 @@ def _power(x, p):
     return result
 
 
+class _Exponential(Kernel):
+    """f(beta) = exp(-rate beta), whose derivatives are multiples of itself."""
+
+    def f(self, beta, xp=np):
+        return xp.exp(-self.rate * beta)
+
+    def df(self, beta, xp=np):
+        return -self.rate * self.f(beta, xp)
+
+    def d2f(self, beta, xp=np):
+        return self.rate**2 * self.f(beta, xp)
+
+    def f_and_derivatives(self, beta, orders):
+        rate = -float(self.rate)
+        np.multiply(beta, rate, out=beta)
+        np.exp(beta, out=beta)  # one exponential for all orders
+        others = [beta * rate**order for order in orders[1:]]
+        if orders[0]:
+            beta *= rate ** orders[0]
+        return [beta, *others]
+
+
 @dataclass(frozen=True)
-class Gaussian(Kernel):
+class Gaussian(_Exponential):
     """f(beta) = exp(-beta / (2 sigma^2)) on differences. Claims: tab-5.3-gaussian, eq-C.3.
 
     sigma is in the units of the projected data.
@@ -307,12 +328,11 @@ class Gaussian(Kernel):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit import Gaussian, ism
+    >>> from ismlit import Gaussian, ism, label_gamma
     >>> from ismlit.datasets import make_rings
-    >>> from ismlit.gamma import supervised
     >>> from ismlit.grassmann import principal_angles
     >>> X, y, plane = make_rings(d=4, random_state=0)
-    >>> W = ism(X, supervised(y), Gaussian(0.5), 2).W
+    >>> W = ism(X, label_gamma(y), Gaussian(0.5), 2).W
     >>> bool(np.degrees(principal_angles(W, plane)[0]) < 5)
     True
     """
@@ -323,14 +343,9 @@ class Gaussian(Kernel):
     def __post_init__(self):
         _check_positive(self, "sigma")
 
-    def f(self, beta, xp=np):
-        return xp.exp(-beta / (2 * self.sigma**2))
-
-    def df(self, beta, xp=np):
-        return -self.f(beta, xp) / (2 * self.sigma**2)
-
-    def d2f(self, beta, xp=np):
-        return self.f(beta, xp) / (4 * self.sigma**4)
+    @property
+    def rate(self):
+        return 1 / (2 * self.sigma**2)
 
 
 @dataclass(frozen=True)
@@ -343,7 +358,7 @@ class Multiquadratic(Kernel):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.kernels import Multiquadratic, gram
+    >>> from ismlit import Multiquadratic, gram
     >>> gram(Multiquadratic(3.0), np.array([[0.0], [4.0]]))
     array([[-3., -5.],
            [-5., -3.]])
@@ -360,21 +375,22 @@ class Multiquadratic(Kernel):
 
 
 @dataclass(frozen=True, eq=False)
-class RelativeGaussian(Kernel):
+class RelativeGaussian(_Exponential):
     """exp(-beta / (2 sigma_i sigma_j)): one bandwidth per sample. Claims: eq-C.15, eq-C.39.
 
     Parameters
     ----------
     sigmas : array of shape (n,)
-        Bandwidths of the n samples; `nearest_neighbour_distance` is the usual choice. The
+        Bandwidths of the n samples; `neighbour_distance` is the usual choice. The
         formula itself is exp(-beta/2), applied to ``beta / (sigma_i sigma_j)``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.kernels import RelativeGaussian, gram, nearest_neighbour_distance
+    >>> from ismlit import RelativeGaussian, gram
+    >>> from ismlit.bandwidth import neighbour_distance
     >>> X = np.array([[0.0], [1.0], [10.0], [20.0]])  # a close pair and a wide one
-    >>> gram(RelativeGaussian(nearest_neighbour_distance(X, 1)), X).round(2)
+    >>> gram(RelativeGaussian(neighbour_distance(X, 1)), X).round(2)
     array([[1.  , 0.61, 0.  , 0.  ],
            [0.61, 1.  , 0.01, 0.  ],
            [0.  , 0.01, 1.  , 0.57],
@@ -383,6 +399,7 @@ class RelativeGaussian(Kernel):
 
     sigmas: Any
     pairs = "difference"
+    rate = 0.5
 
     def __post_init__(self):
         sigmas = np.array(self.sigmas, dtype=float)
@@ -392,15 +409,6 @@ class RelativeGaussian(Kernel):
                 f"shape {sigmas.shape} with smallest value {sigmas.min() if sigmas.size else None}"
             )
 
-    def f(self, beta, xp=np):
-        return xp.exp(-beta / 2)
-
-    def df(self, beta, xp=np):
-        return -self.f(beta, xp) / 2
-
-    def d2f(self, beta, xp=np):
-        return self.f(beta, xp) / 4
-
     def scale(self, n):
         sigmas = np.asarray(self.sigmas, dtype=float)
         if len(sigmas) != n:
@@ -409,6 +417,9 @@ class RelativeGaussian(Kernel):
                 "it needs exactly one per sample"
             )
         return 1 / sigmas
+
+    def sample(self, rows):
+        return RelativeGaussian(np.asarray(self.sigmas)[rows])
 
     def __repr__(self):
         return f"RelativeGaussian({len(np.asarray(self.sigmas))} bandwidths)"
@@ -439,6 +450,9 @@ class Sum(Kernel):
     def terms(self):
         return list(self.parts)
 
+    def sample(self, rows):
+        return Sum(tuple((weight, part.sample(rows)) for weight, part in self.parts))
+
     def _combined(self, name, beta, xp):
         relative = any(type(kernel).scale is not Kernel.scale for _, kernel in self.parts)
         if self.pairs == "mixed" or relative:
@@ -459,239 +473,3 @@ class Sum(Kernel):
 
     def __repr__(self):
         return " + ".join(f"{weight:g}*{kernel!r}" for weight, kernel in self.parts)
-
-
-# ---------------------------------------------------------------- values on data
-
-
-def betas(pairs, left, right):
-    """All beta between rows of two projected samples ``left = XW`` (n, q), ``right`` (m, q).
-
-    Shape (n, m). Differences are clipped at 0, where rounding could leave -1e-16.
-    """
-    inner = left @ right.T
-    if pairs == "inner":
-        return inner
-    inner *= -2  # in place: the solver calls this for every tile
-    inner += np.einsum("ij,ij->i", left, left)[:, None]
-    inner += np.einsum("ij,ij->i", right, right)
-    return np.maximum(inner, 0, out=inner)
-
-
-def squared_distances(Z):
-    """Squared distances of the rows of Z (n, q): exactly 0 where they are mere rounding.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.kernels import squared_distances
-    >>> squared_distances(1e9 + np.array([[0.0], [1.0], [5.0]]))  # a far origin costs no digits
-    array([[ 0.,  1., 25.],
-           [ 1.,  0., 16.],
-           [25., 16.,  0.]])
-    """
-    Z = Z - Z.mean(axis=0)
-    squares, sizes = betas("difference", Z, Z), np.einsum("ij,ij->i", Z, Z)
-    squares[squares <= 1e-13 * (sizes[:, None] + sizes)] = 0
-    np.fill_diagonal(squares, 0)
-    return squares
-
-
-def gram(kernel, X, W=None, X2=None):
-    """Gram matrix K of shape (n, m) between X (n, d) and X2 (m, d; default X), seen through W.
-
-    ``W`` (d, q) is the projection, identity when None. Dense: meant for theory and small n;
-    the solver never forms it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.kernels import Gaussian, gram
-    >>> X = np.array([[0.0, 7.0], [1.0, -3.0]])
-    >>> gram(Gaussian(1.0), X).round(2)
-    array([[1., 0.],
-           [0., 1.]])
-    >>> gram(Gaussian(1.0), X, W=np.array([[1.0], [0.0]])).round(2)  # the first feature alone
-    array([[1.  , 0.61],
-           [0.61, 1.  ]])
-    """
-    X = np.asarray(X)
-    project = lambda A: A if W is None else A @ W
-    mean = X.mean(axis=0)  # differences do not see it, and round less without it
-    pairs = {
-        "inner": (project(X), project(X if X2 is None else X2)),
-        "difference": (project(X - mean), project((X if X2 is None else X2) - mean)),
-    }
-    total = 0
-    for weight, part in kernel.terms():
-        beta = betas(part.pairs, *pairs[part.pairs])
-        if X2 is None and part.pairs == "difference":
-            np.fill_diagonal(beta, 0)
-        u = part.scale(len(X))
-        if u is not None:
-            if X2 is not None:
-                raise ValueError("RelativeGaussian has bandwidths for one sample only: omit X2")
-            beta = beta * np.outer(u, u)
-        total = total + weight * part.f(beta)
-    return total
-
-
-# ---------------------------------------------------------------- bandwidths
-
-
-def _distances(X):
-    """All distances of the rows of X, centred first so that a far origin costs no digits."""
-    return pairwise_distances(X - X.mean(axis=0))
-
-
-def median_distance(X, *, over="all", max_samples=5000, random_state=0):
-    """Median pairwise Euclidean distance of the rows of X (n, d), in the units of X.
-
-    Parameters
-    ----------
-    over : {"all", "distinct"}
-        "all": over all n^2 entries of the distance matrix, its n zeros included, as the
-        thesis's code does; "distinct": over the n(n-1)/2 pairs i < j, a little larger.
-    max_samples : int
-        With more rows, a random subset of this size is used (seeded by `random_state`).
-
-    Raises
-    ------
-    ValueError
-        If X has fewer than two rows, or the median is 0 (most rows are duplicates).
-
-    Examples
-    --------
-    >>> from ismlit.kernels import median_distance
-    >>> X = [[0.0], [1.0], [3.0]]
-    >>> round(median_distance(X), 2), round(median_distance(X, over="distinct"), 2)
-    (1.0, 2.0)
-    """
-    if over not in ("all", "distinct"):
-        raise ValueError(f"over must be 'all' or 'distinct', got {over!r}")
-    X = check_array(X, dtype=(np.float64, np.float32), ensure_min_samples=2)
-    if len(X) > max_samples:
-        rng = check_random_state(random_state)
-        X = X[rng.choice(len(X), max_samples, replace=False)]
-    distances = _distances(X)
-    pairs = distances if over == "all" else distances[np.triu_indices(len(X), 1)]
-    median = float(np.median(pairs))
-    if median == 0:
-        raise ValueError(
-            "the median distance is 0: at least half of all pairs of rows coincide; "
-            "remove duplicate rows or give sigma yourself"
-        )
-    return median
-
-
-def nearest_neighbour_distance(X, k=7):
-    """Distance of each row of X (n, d) to its k-th neighbour, shape (n,): local bandwidths.
-
-    Examples
-    --------
-    >>> from ismlit.kernels import nearest_neighbour_distance
-    >>> nearest_neighbour_distance([[0.0], [1.0], [3.0], [7.0]], k=1).round(2)
-    array([1., 1., 2., 4.])
-    """
-    X = check_array(X, ensure_min_samples=k + 1)
-    return np.sort(_distances(X), axis=1)[:, k]
-
-
-def max_separation(X, y, *, bounds=(0.05, 20.0)):
-    """Bandwidth that separates the classes best on average. Claim: eq-D.165 (thesis D.11).
-
-    Maximises (mean kernel value within classes) - (mean between classes), self-pairs
-    included as in the thesis. `bounds` are multiples of the median distance; the global
-    maximum over a log grid is refined by a bounded search.
-
-    Raises
-    ------
-    ValueError
-        If y has one class only.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from ismlit.kernels import max_separation, median_distance
-    >>> X, y = load_iris(return_X_y=True)
-    >>> round(max_separation(X, y), 2), round(median_distance(X), 2)
-    (1.42, 2.33)
-    """
-    X = check_array(X, ensure_min_samples=2)
-    y = np.asarray(y)
-    same = y[:, None] == y
-    if same.all():
-        raise ValueError("max_separation needs at least two classes in y, got one")
-    low, high = median_distance(X) * np.asarray(bounds)
-    score = lambda K: separation(K, same)
-    return best_bandwidth(_distances(X) ** 2, score, low, high, 60, 1e-5)[0]
-
-
-def separation(K, same):
-    """Mean of K over the pairs of one class, `same` (n, n), minus that over the others.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from ismlit.kernels import Gaussian, gram, separation
-    >>> X, y = load_iris(return_X_y=True)
-    >>> same = y[:, None] == y
-    >>> [round(separation(gram(Gaussian(sigma), X), same), 2) for sigma in (0.1, 1.0, 10.0)]
-    [0.03, 0.55, 0.06]
-    """
-    return float(K[same].mean() - K[~same].mean())
-
-
-def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
-    """The sigma in [low, high] whose Gaussian Gram matrix K scores best, and its score.
-
-    squares (n, n): squared distances. ``score(K)`` is maximised over a log grid, then by a
-    bounded search between the neighbours of the best point, to `tol` in log sigma.
-
-    Raises
-    ------
-    ValueError
-        If the score is not finite somewhere on the grid.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from ismlit.gamma import normalized_hsic
-    >>> from ismlit.kernels import best_bandwidth, squared_distances
-    >>> X, y = load_iris(return_X_y=True)
-    >>> score = lambda K: normalized_hsic(K, y)
-    >>> sigma, value = best_bandwidth(squared_distances(X), score, 0.1, 10.0)
-    >>> round(sigma, 1), round(value, 2)
-    (1.3, 0.8)
-    """
-    from scipy.optimize import minimize_scalar
-
-    loss = lambda log_sigma: -score(np.exp(-squares / (2 * np.exp(2 * log_sigma))))
-    points = np.linspace(np.log(low), np.log(high), grid)
-    losses = [loss(point) for point in points]
-    if not np.isfinite(losses).all():
-        raise ValueError("the score of a bandwidth is not finite: check the squared distances")
-    k = int(np.argmin(losses))
-    around = points[max(k - 1, 0)], points[min(k + 1, grid - 1)]
-    found = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": tol})
-    value, place = min((losses[k], points[k]), (found.fun, found.x))
-    return float(np.exp(place)), -float(value)
-
-
-KERNELS = {
-    "linear": lambda X: Linear(),
-    "squared": lambda X: Squared(),
-    "polynomial": lambda X: Polynomial(),
-    "gaussian": lambda X: Gaussian(median_distance(X)),
-    "multiquadratic": lambda X: Multiquadratic(),
-    "relative_gaussian": lambda X: RelativeGaussian(nearest_neighbour_distance(X)),
-}
-
-
-def as_kernel(kernel, X):
-    """A kernel from an object of the family, or from one of the names in `KERNELS` and data X."""
-    if isinstance(kernel, Kernel):
-        return kernel
-    if kernel in KERNELS:
-        return KERNELS[kernel](X)
-    raise ValueError(f"kernel must be a Kernel or one of {sorted(KERNELS)}, got {kernel!r}")

@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
-from ismlit.grassmann import (
-    SecondOrder,
-    first_order_residual,
-    principal_angles,
-)
-from ismlit.ism import ISMResult, check_orthonormal
-from ismlit.kernels import Gaussian, betas
-from ismlit.phi import Problem
-
-__all__ = ["Bound", "Certificate", "certify", "gaussian_bound", "principal_angles"]
+from ismlit.grassmann import SecondOrder, first_order_residual
+from ismlit.kernels import Gaussian
+from ismlit.pairs import betas
+from ismlit.problem import Objective, Problem, TwiceDifferentiable
 
 
 @dataclass(frozen=True)
@@ -60,6 +56,8 @@ class Certificate:
         not the dominant eigenspace: such a W can be a maximum, but no fixed point of ISM.
     is_stationary, is_second_order : bool
         The two conditions, within the tolerance asked for.
+    is_orthonormal : bool
+        Whether the W given had orthonormal columns. If not, the certificate is of its span.
     bound_c73 : Bound or None
         eq-C.73 with its constant made uniform: eigengap >= lambda_max(M).
     bound_310 : Bound or None
@@ -69,13 +67,10 @@ class Certificate:
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
-    >>> from ismlit import Gaussian
-    >>> from ismlit.gamma import supervised
-    >>> from ismlit.optimality import certify
-    >>> from ismlit.phi import Problem
+    >>> from ismlit import Gaussian, Problem, certify, label_gamma
     >>> X, y = load_iris(return_X_y=True)
-    >>> certificate = certify(Problem(X, supervised(y), Gaussian(1.0)), np.eye(4)[:, :1])
-    >>> bool(certificate.is_stationary), round(certificate.residual, 2)
+    >>> certificate = certify(Problem(X, label_gamma(y), Gaussian(1.0)), np.eye(4)[:, :1])
+    >>> certificate.is_stationary, round(certificate.residual, 2)
     (False, 0.23)
     """
 
@@ -87,11 +82,17 @@ class Certificate:
     is_second_order: bool
     bound_c73: Bound | None
     bound_310: Bound | None
+    is_orthonormal: bool = True
+
+    @property
+    def is_maximum(self):
+        """Whether both conditions are met."""
+        return self.is_stationary and self.is_second_order
 
     def __str__(self):
-        verdict = "yes" if self.is_stationary and self.is_second_order else "no"
+        of = "" if self.is_orthonormal else " (of the span of W, which was not orthonormal)"
         return (
-            f"local maximum to second order: {verdict}\n"
+            f"local maximum to second order: {'yes' if self.is_maximum else 'no'}{of}\n"
             f"  residual  {self.residual:.1e}\n"
             f"  curvature {self.curvature:.4g} ± {self.curvature_error:.1g}  "
             "(smallest eigenvalue of Kd - M)\n"
@@ -101,14 +102,16 @@ class Certificate:
         )
 
 
-def certify(result: ISMResult | Problem, W=None, *, tol=1e-5, bounds=True):
-    """First- and second-order certificate of a result, or of any orthonormal W of a problem.
+def certify(found, W=None, *, tol=1e-5, bounds=True):
+    """First- and second-order certificate of a solution, whoever found it.
 
     Parameters
     ----------
-    result : ISMResult or Problem
+    found : fitted estimator, ISMResult, or problem
+        What was solved; the first two bring their W.
     W : array of shape (d, q), optional
-        The point to certify; required with a Problem.
+        The point to certify: any matrix of rank q. It is orthonormalised if it has to be, and the
+        certificate says so. Required with a problem.
     tol : float
         Largest residual, and most negative curvature (less its error) relative to ||Phi||,
         that pass; raised to 400 times the rounding of X's type.
@@ -116,45 +119,87 @@ def certify(result: ISMResult | Problem, W=None, *, tol=1e-5, bounds=True):
         Also evaluate the printed sufficient conditions (one more pass, and the largest
         eigenvalue of M where M is formed).
 
+    Raises
+    ------
+    ValueError
+        If the estimator or result carries no data, W has another shape or too small a rank, or
+        the problem has no second order (random features).
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
+    >>> from sklearn.decomposition import PCA
     >>> from sklearn.preprocessing import scale
-    >>> from ismlit import Gaussian, ism
-    >>> from ismlit.gamma import supervised
-    >>> from ismlit.optimality import certify
+    >>> from ismlit import Gaussian, Problem, certify, ism, label_gamma
     >>> X, y = load_wine(return_X_y=True)
-    >>> certificate = certify(ism(scale(X), supervised(y), Gaussian(3.0), 2))
-    >>> bool(certificate.is_stationary), bool(certificate.is_second_order)
-    (True, True)
+    >>> problem = Problem(scale(X), label_gamma(y), Gaussian(3.0))
+    >>> certify(ism(problem, q=2)).is_maximum
+    True
+    >>> certify(problem, PCA(2).fit(scale(X)).components_.T).is_stationary
+    False
     """
-    problem = result if isinstance(result, Problem) else result.problem
-    if problem is None:
-        raise ValueError("this result carries no data (it was stored without); pass a Problem")
-    if not problem.has_hessian:
+    problem, known = _what_was_solved(found)
+    if not isinstance(problem, TwiceDifferentiable):
         raise ValueError(
             f"the second order of a {type(problem).__name__} is not derived; to certify its W as "
-            "a solution of the plain problem: certify(Problem(X, gamma, kernel), W)"
+            "a solution of the exact problem: certify(result.problem.exact, result.W)"
         )
-    if W is None and result is problem:
-        raise ValueError("to certify a Problem, pass the W of shape (d, q) to be certified")
-    W = check_orthonormal(result.W if W is None else W, problem.d, problem.X.dtype)
-    tol = max(tol, 400 * np.finfo(problem.X.dtype).eps)
-    phi = problem.phi(W)
+    if W is None and known is None:
+        raise ValueError("to certify a problem, pass the W of shape (d, q) to be certified")
+    W, is_orthonormal = _frame_of(known if W is None else W, problem)
+    tol = max(tol, 400 * np.finfo(problem.dtype).eps)
+    phi = problem.objective_and_phi(W)[1]
     residual = first_order_residual(phi, W)
     second = SecondOrder(problem, W, phi)
     curvature, _, error = second.lowest(dense=second.is_small)
-    gaussian = isinstance(problem.kernel, Gaussian) and type(problem) is Problem
+    gaussian = isinstance(problem, Problem) and isinstance(problem.kernel, Gaussian)
     return Certificate(
         residual=residual,
         curvature=curvature,
         curvature_error=error,
         eigengap=second.eigengap,
-        is_stationary=residual <= tol,
-        is_second_order=curvature - error >= -tol * np.linalg.norm(phi),
+        is_stationary=bool(residual <= tol),
+        is_second_order=bool(curvature - error >= -tol * np.linalg.norm(phi)),
         bound_c73=_c73(second) if bounds and second.is_small else None,
         bound_310=gaussian_bound(problem, W, second.eigengap) if bounds and gaussian else None,
+        is_orthonormal=is_orthonormal,
     )
+
+
+def _what_was_solved(found):
+    """The problem, and the W that was found for it if there is one."""
+    if isinstance(found, Objective):
+        return found, None
+    if isinstance(found, BaseEstimator):
+        check_is_fitted(found)
+        if not hasattr(found, "training_problem"):
+            raise ValueError(f"a {type(found).__name__} has no one W to be certified")
+        return found.training_problem(), found.W_
+    problem = getattr(found, "problem", None)
+    if problem is None:
+        raise ValueError(
+            f"this {type(found).__name__} carries no data (it was stored without): pass the "
+            "problem and W, certify(Problem(X, gamma, kernel), W)"
+        )
+    return problem, found.W
+
+
+def _frame_of(W, problem):
+    """An orthonormal basis of the span of W, and whether W was one."""
+    W = np.array(W, dtype=problem.dtype)
+    if W.ndim != 2 or W.shape[0] != problem.d or not 1 <= W.shape[1] <= problem.d:
+        raise ValueError(
+            f"W must have shape ({problem.d}, q), q from 1 to {problem.d}, got {W.shape}"
+        )
+    if not np.isfinite(W).all():
+        raise ValueError("W must be finite")
+    is_orthonormal = bool(np.abs(W.T @ W - np.eye(W.shape[1])).max() < 1e-4)
+    W = W / np.maximum(np.linalg.norm(W, axis=0), np.finfo(W.dtype).tiny)
+    Q, R = np.linalg.qr(W)
+    sizes = np.abs(np.diag(R))
+    if sizes.min() < 1e3 * np.finfo(W.dtype).eps:
+        raise ValueError("the columns of W are linearly dependent: drop those that repeat others")
+    return Q, is_orthonormal
 
 
 def _c73(second):
@@ -169,24 +214,21 @@ def gaussian_bound(problem, W, eigengap):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from ismlit import Gaussian, ism
-    >>> from ismlit.gamma import supervised
-    >>> from ismlit.optimality import certify, gaussian_bound
+    >>> from ismlit import Gaussian, certify, ism, label_gamma
+    >>> from ismlit.optimality import gaussian_bound
     >>> X, y = load_iris(return_X_y=True)
-    >>> found = ism(X, supervised(y), Gaussian(1.0), 2)
+    >>> found = ism(X, label_gamma(y), Gaussian(1.0), 2)
     >>> bound = gaussian_bound(found.problem, found.W, certify(found).eigengap)
-    >>> bool(certify(found).is_second_order), bool(bound.holds)  # sufficient, not necessary
+    >>> certify(found).is_second_order, bool(bound.holds)  # sufficient, not necessary
     (True, False)
     """
-    sigma = problem.kernel.sigma
+    kernel = problem.kernel
     X = problem.X - problem.X.mean(axis=0)
     projected = X @ W
     total = 0.0
     for a in range(0, len(X), 512):
         rows = slice(a, a + 512)
-        gamma = np.abs(problem.gamma.tile(rows, slice(None)))
-        near = betas("difference", projected[rows], projected)
-        total += np.sum(
-            gamma * np.exp(-near / (2 * sigma**2)) * betas("difference", X[rows], X) ** 2
-        )
-    return Bound(sigma**2 * 2 * eigengap, float(total / sigma**2))
+        weights = np.abs(problem.gamma.tile(rows, slice(None)))
+        weights *= kernel.f(betas("difference", projected[rows], projected))
+        total += np.sum(weights * betas("difference", X[rows], X) ** 2)
+    return Bound(kernel.sigma**2 * 2 * eigengap, float(total / kernel.sigma**2))

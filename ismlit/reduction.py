@@ -2,76 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from numbers import Integral, Real
+import warnings
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
+from sklearn.base import ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import validate_data
+
+from ismlit.bandwidth import RULES, SHARES, as_kernel, median_distance
+from ismlit.base import (
+    FLOATS,
+    FUNCTION,
+    POSITIVE,
+    Projection,
+    check_labels,
+    check_parameters,
+    one_of,
+    rule,
 )
-from sklearn.cluster import KMeans
-from sklearn.preprocessing import normalize as unit_rows
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
-
-from ismlit.gamma import guidance, supervised
-from ismlit.ism import INITS, METHODS, ism
-from ismlit.kernels import KERNELS, Kernel, as_kernel
-from ismlit.optimality import certify
-from ismlit.spectral import alternate
-
-_COMMON = {
-    "kernel": [StrOptions(set(KERNELS)), Kernel],
-    "init": [StrOptions(set(INITS)), "array-like"],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "n_jobs": [None, Integral],
-    "random_state": ["random_state"],
-}
+from ismlit.baselines import SOLVERS
+from ismlit.gamma import guidance_gamma, label_gamma
+from ismlit.kernels import Kernel
+from ismlit.pairs import ConstantKernelError
+from ismlit.solver import ism
+from ismlit.spectral import JointProblem, alternate, cluster_rows, embedding_silhouette
 
 
-class _IKDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What all share: X is centred, seen through ``W_``, and keeps its precision."""
-
-    def _centred(self, X, q):
-        """X minus ``mean_``, after a check that q columns of W are possible; sets ``kernel_``."""
-        if q > X.shape[1]:
-            raise ValueError(
-                f"n_components = {q} must be at most the number of features, "
-                f"n_features = {X.shape[1]}"
-            )
-        self.mean_ = X.mean(axis=0)
-        centred = X - self.mean_
-        self.kernel_ = as_kernel(self.kernel, centred)
-        return centred
-
-    def transform(self, X):
-        """Project X (n_samples, n_features) to (n_samples, n_components)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
-        return ((X - self.mean_) @ self.W_).astype(X.dtype, copy=False)
-
-    @property
-    def _n_features_out(self):
-        return self.W_.shape[1]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-def cluster_rows(U, k, random_state=None):
-    """Labels by k-means on the rows of U (n, columns), scaled to length 1 if there are several."""
-    rows = unit_rows(U) if U.shape[1] > 1 else U
-    return KMeans(k, n_init=10, random_state=random_state).fit_predict(rows)
-
-
-class SupervisedIKDR(_IKDR):
+@dataclass(eq=False, repr=False)
+class SupervisedIKDR(Projection):
     """Find the linear subspace of X on which the labels depend most, as HSIC measures it.
 
     Maximises Tr(HYY'H K_XW) over orthonormal W. The new features are linear in the old
@@ -83,27 +43,41 @@ class SupervisedIKDR(_IKDR):
         Dimension q of the subspace, at most the number of features.
     kernel : str or Kernel, default="gaussian"
         A kernel of the ISM family, or one of "linear", "squared", "polynomial", "gaussian",
-        "multiquadratic". "gaussian" takes the median distance of the training data.
-    init : {"taylor", "pca", "random", "several"}, default="taylor"
-    method : {"safeguarded", "published"}, default="safeguarded"
+        "multiquadratic", "relative_gaussian".
+    bandwidth : float, str or function, default="projected"
+        Of the Gaussian: a number in the units of X, or a rule of `ismlit.bandwidth.as_kernel`:
+        "projected" knows that n_components of n_features are seen; "median" is the thesis's.
+    solver : {"ism", "published", "dg", "sm", "gm"}, default="ism"
+        `ismlit.ism`, the iteration as the thesis prints it, or one of its three peers.
+    init : {"taylor", "pca", "random", "several"} or array, default="several"
+        Where W starts, see `ismlit.ism`: "several" looks around, "taylor" is the thesis's.
+    balanced : bool, default=False
+        Give every class the same weight, whatever its size.
+    random_features : int, optional
+        Replace the Gaussian kernel by so many random features: time linear in the samples.
     tol : float, default=1e-6
     max_iter : int, default=200
+        Most steps of the solver.
     n_jobs : int, optional
     random_state : int, RandomState, optional
-        For init="random".
+        For random starts and features.
 
     Attributes
     ----------
     W_ : array of shape (n_features, n_components)
-        Orthonormal columns; the largest entry of each is positive.
+        Orthonormal columns; the largest entry of each is positive. ``components_`` is W'.
     mean_ : array of shape (n_features,)
         Subtracted from X before projecting.
     kernel_ : Kernel
+    converged_ : bool
+    n_iter_ : int
+    history_ : dict of equal-length arrays
+        Per accepted point, see `ismlit.ISMResult`.
     result_ : ISMResult
     certificate_ : Certificate
-        Whether ``W_`` satisfies the first- and second-order conditions, with the numbers.
+        Whether ``W_`` satisfies the first- and second-order conditions, with the numbers;
+        computed when first asked for (with random features on the exact problem).
     classes_ : array
-    n_iter_ : int
 
     Notes
     -----
@@ -114,63 +88,65 @@ class SupervisedIKDR(_IKDR):
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from ismlit.reduction import SupervisedIKDR
+    >>> from ismlit import SupervisedIKDR
     >>> X, y = load_wine(return_X_y=True)
     >>> make_pipeline(StandardScaler(), SupervisedIKDR(2)).fit_transform(X, y).shape
     (178, 2)
     """
 
-    _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "method": [StrOptions(set(METHODS))],
-        **_COMMON,
-    }
-
-    def __init__(
-        self,
-        n_components=2,
-        kernel="gaussian",
-        *,
-        init="taylor",
-        method="safeguarded",
-        tol=1e-6,
-        max_iter=200,
-        n_jobs=None,
-        random_state=None,
-    ):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.init = init
-        self.method = method
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_components: int | None = 2
+    kernel: str | Kernel = "gaussian"
+    _: KW_ONLY
+    bandwidth: float | str = "projected"
+    solver: str = "ism"
+    init: object = "several"
+    balanced: bool = False
+    random_features: int | None = None
+    tol: float = 1e-6
+    max_iter: int = 200
+    n_jobs: int | None = None
+    random_state: object = None
 
     def fit(self, X, y):
         """Learn ``W_`` from X (n_samples, n_features) and class labels y (n_samples,)."""
-        self._validate_params()
-        X, y = validate_data(self, X, y, dtype=(np.float64, np.float32), ensure_min_samples=2)
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        gamma = supervised(y)
-        centred = self._centred(X, self.n_components)
-        result = ism(
+        check_parameters(self)
+        X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
+        self.classes_ = check_labels(y)
+        gamma = label_gamma(y, self.balanced)
+        q = X.shape[1] if self.n_components is None else self.n_components
+        centred = self._centred(X, q)
+        self.kernel_ = as_kernel(self.kernel, centred, self.bandwidth, q)
+        result = SOLVERS[self.solver](
             centred,
             gamma,
             self.kernel_,
-            self.n_components,
+            q,
             init=self.init,
-            method=self.method,
             tol=self.tol,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
+            **self._in_linear_time(),
         )
-        self.certificate_ = certify(result)
-        self.result_ = replace(result, problem=None)  # the training data is not kept
-        self.W_, self.n_iter_ = result.W, max(result.n_iter, 1)  # the start counts as one
+        self.result_ = self._keep(result)
+        self.converged_, self.history_ = result.converged, result.history
+        self.n_iter_ = max(result.n_iter, 1)  # the start counts as one
         return self
+
+    def _in_linear_time(self):
+        if self.random_features is None:
+            return {}
+        if self.solver != "ism":
+            raise ValueError(
+                f"random_features need solver='ism', got solver={self.solver!r}: the others are "
+                "there for comparison, on the exact problem"
+            )
+        return {"random_features": self.random_features}
+
+    def training_problem(self):
+        """What was solved, on the training data; the exact problem where features stood for it."""
+        problem = super().training_problem()
+        return problem if self.random_features is None else problem.exact
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -178,38 +154,29 @@ class SupervisedIKDR(_IKDR):
         return tags
 
 
-class _ClusteringIKDR(ClusterMixin, _IKDR):
+BANDWIDTH = rule(POSITIVE, one_of(*RULES, "silhouette"), FUNCTION)
+GLIMPSE = dict(solver=partial(ism, tol=1e-2, max_iter=5, escape=False), max_iter=None)
+"""Turns that need not arrive: to see where a bandwidth leads,"""
+SAMPLE = 400  # on at most so many rows
+
+
+@dataclass(eq=False, repr=False)
+class ClusteringIKDR(ClusterMixin, Projection):
     """W and a spectral embedding U learnt in turns; k-means on the rows of U gives labels."""
 
-    _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [None, Interval(Integral, 1, None, closed="left")],
-        "normalize": ["boolean"],
-        **_COMMON,
-    }
-
-    def __init__(
-        self,
-        n_clusters=2,
-        n_components=None,
-        kernel="gaussian",
-        *,
-        normalize=False,
-        init="taylor",
-        tol=1e-6,
-        max_iter=100,
-        n_jobs=None,
-        random_state=None,
-    ):
-        self.n_clusters = n_clusters
-        self.n_components = n_components
-        self.kernel = kernel
-        self.normalize = normalize
-        self.init = init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_clusters: int = 2
+    n_components: int | None = None
+    kernel: str | Kernel = "gaussian"
+    _: KW_ONLY
+    bandwidth: float | str = "silhouette"
+    normalize: str = "degrees"
+    solver: str = "ism"
+    init: object = "taylor"
+    tol: float = 1e-6
+    max_iter: int = 200
+    max_turns: int = 100
+    n_jobs: int | None = None
+    random_state: object = None
 
     def fit_predict(self, X, y=None):
         """``fit(X, y).labels_``; scikit-learn's own would drop y."""
@@ -219,40 +186,83 @@ class _ClusteringIKDR(ClusterMixin, _IKDR):
         """q for d features."""
         return min(self.n_clusters, d) if self.n_components is None else self.n_components
 
-    def _fit(self, X, *, guide=None, fixed=None, columns=None, **options):
+    def _fit(self, X, *, guide=None, fixed=None, columns=None):
         n, d = X.shape
-        k = self.n_clusters
+        k, q = self.n_clusters, self._components(d)
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}: ask for fewer clusters")
-        q = self._components(d)
+        columns = k if columns is None else columns
         centred = self._centred(X, q)
-        options = dict(normalize=self.normalize) | options
-        found = alternate(
+        joint_of = lambda bandwidth: JointProblem(
             centred,
-            self.kernel_,
-            k if columns is None else columns,
-            q,
-            guide=guide,
-            fixed=fixed,
+            as_kernel(self.kernel, centred, bandwidth, q),
+            self.normalize,
+            guide,
+            fixed,
+            self.n_jobs,
+        )
+        joint = joint_of(self._bandwidth(joint_of, centred, columns, q))
+        self.kernel_ = joint.kernel
+        found = self._alternated(joint, columns, q)
+        found.warn_unless_converged(stacklevel=4)
+        self.labels_ = cluster_rows(found.U, k, self.random_state)
+        self.result_ = replace(found, result=self._keep(found.result))
+        self.converged_, self.history_ = found.converged, found.history
+        self.embedding_, self.n_iter_ = found.U, found.n_iter
+
+    def _alternated(self, joint, columns, q, **glimpse):
+        """The alternation as asked for, or a `glimpse` of it; a warning can wait."""
+        options = dict(
+            solver=self.solver,
             init=self.init,
             tol=self.tol,
             max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
+            max_turns=self.max_turns,
             random_state=self.random_state,
-            **options,
         )
-        self.certificate_ = certify(found.result)
-        self.alternation_ = replace(found, result=replace(found.result, problem=None))
-        self.W_, self.embedding_, self.n_iter_ = found.W, found.U, found.n_iter
-        self.labels_ = cluster_rows(found.U, k, self.random_state)
-        return found
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return alternate(joint, columns, q, **options | glimpse)
+
+    def _bandwidth(self, joint_of, X, columns, q):
+        """The bandwidth asked for, or that share of the median whose clusters stand apart best.
+
+        What a share promises is seen on at most SAMPLE rows after 3 turns of a few steps; the
+        best first, promises are held against 20 turns. Sets ``tried_``.
+        """
+        self.tried_ = {"bandwidth": np.array([]), "silhouette": np.array([])}
+        if self.bandwidth != "silhouette" or self.kernel != "gaussian":
+            return "median" if self.bandwidth == "silhouette" else self.bandwidth
+        rows = np.sort(np.random.default_rng(0).permutation(len(X))[:SAMPLE])
+
+        def silhouette(sigma, turns):
+            joint = joint_of(float(sigma)).sample(rows)
+            try:
+                U = self._alternated(joint, columns, q, **GLIMPSE, max_turns=turns).U
+            except ConstantKernelError:
+                return -1.0
+            return embedding_silhouette(U, cluster_rows(U, self.n_clusters, self.random_state))
+
+        sigmas = median_distance(X) * np.array(SHARES)
+        promises = np.array([silhouette(sigma, 3) for sigma in sigmas])
+        self.tried_ = {"bandwidth": sigmas, "silhouette": promises}
+        kept, best = -np.inf, sigmas[0]
+        for i in np.argsort(-promises, kind="stable"):
+            if promises[i] <= kept:
+                break
+            value = silhouette(sigmas[i], 20)
+            if value > kept:
+                kept, best = value, sigmas[i]
+        return float(best)
 
 
-class UnsupervisedIKDR(_ClusteringIKDR):
+@dataclass(eq=False, repr=False)
+class UnsupervisedIKDR(ClusteringIKDR):
     """Find a linear subspace of X and a clustering that depend most on each other.
 
-    Maximises Tr(HUU'H K_XW) over orthonormal W and U in turns: W by ISM, U by the leading
-    eigenvectors of the centred Gram matrix. The objective never falls.
+    Maximises Tr(U' D^(-1/2) K_XW D^(-1/2) U) over orthonormal W and U in turns: W by ISM, U by
+    leading eigenvectors, D = diag(K_XW 1). The objective never falls. The papers' own,
+    Tr(HUU'H K_XW) with one bandwidth, is ``normalize="none", bandwidth="median"``.
 
     Parameters
     ----------
@@ -260,19 +270,28 @@ class UnsupervisedIKDR(_ClusteringIKDR):
         Also the number of columns of U.
     n_components : int, optional
         Dimension q of the subspace; min(n_clusters, n_features) when None.
-    kernel : str or Kernel, default="gaussian"
+    kernel
         As for `SupervisedIKDR`.
-    normalize : bool, default=False
-        Divide the kernel by the roots of its row sums, as spectral clustering does.
-    init : {"taylor", "pca", "random", "several"}, default="taylor"
+    bandwidth : float, str or function, default="silhouette"
+        As for `SupervisedIKDR`; and "silhouette": nine shares of the median distance are tried,
+        and the one whose clusters stand apart best in U is kept
+        (`ismlit.spectral.embedding_silhouette`, which sees no classes).
+    normalize : {"none", "degrees", "centred"}, default="degrees"
+        "degrees": divide the kernel by the roots of its row sums, as spectral clustering does;
+        "centred": centre it afterwards, too; "none": centre it alone.
+    solver : {"ism", "published", "dg", "sm", "gm"}, default="ism"
+        For W.
+    init : {"taylor", "pca", "random", "several"} or array, default="taylor"
         Of the first W; U starts as the embedding of all of X.
     tol : float, default=1e-6
         Stop when a turn raises the objective by less than this share.
-    max_iter : int, default=100
-        Most turns.
+    max_iter : int, default=200
+        Most steps of the solver in a turn.
+    max_turns : int, default=100
+        Most turns of U and W.
     n_jobs : int, optional
     random_state : int, RandomState, optional
-        For k-means, and for init="random".
+        For k-means, and for random starts.
 
     Attributes
     ----------
@@ -280,13 +299,18 @@ class UnsupervisedIKDR(_ClusteringIKDR):
     embedding_ : array of shape (n_samples, n_clusters)
         U; k-means on its rows, scaled to length 1, gives the labels.
     W_ : array of shape (n_features, n_components)
-        Orthonormal columns; the largest entry of each is positive.
-    mean_, kernel_, n_iter_
+        Orthonormal columns; the largest entry of each is positive. ``components_`` is W'.
+    mean_, kernel_, converged_
         As for `SupervisedIKDR`.
-    alternation_ : Alternation
-        The objective after every half-turn, and whether it converged.
+    tried_ : dict of equal-length arrays
+        The bandwidths tried, and the silhouette of each; empty where none was searched.
+    n_iter_ : int
+        Turns.
+    history_ : dict of equal-length arrays
+        The objective and the passes after every half-turn.
+    result_ : Alternation
     certificate_ : Certificate
-        Of W for the U found, the degrees included.
+        Of W for the U found, the degrees included; computed when first asked for.
 
     Notes
     -----
@@ -297,22 +321,22 @@ class UnsupervisedIKDR(_ClusteringIKDR):
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.metrics import normalized_mutual_info_score
     >>> from sklearn.preprocessing import scale
-    >>> from ismlit.reduction import UnsupervisedIKDR
+    >>> from ismlit import UnsupervisedIKDR
     >>> X, y = load_wine(return_X_y=True)
     >>> labels = UnsupervisedIKDR(3, random_state=0).fit_predict(scale(X))
-    >>> round(normalized_mutual_info_score(y, labels), 2)
-    0.88
+    >>> round(float(normalized_mutual_info_score(y, labels)), 2)
+    0.91
     """
 
     def fit(self, X, y=None):
         """Learn ``W_`` and ``labels_`` from X (n_samples, n_features); y is ignored."""
-        self._validate_params()
-        X = validate_data(self, X, dtype=(np.float64, np.float32), ensure_min_samples=2)
-        self._fit(X)
+        check_parameters(self, bandwidth=BANDWIDTH)
+        self._fit(validate_data(self, X, dtype=FLOATS, ensure_min_samples=2))
         return self
 
 
-class SemiSupervisedIKDR(_ClusteringIKDR):
+@dataclass(eq=False, repr=False)
+class SemiSupervisedIKDR(ClusteringIKDR):
     """Cluster in a linear subspace of X, guided by labels or scores of some samples.
 
     Maximises Tr(U' D^(-1/2) K_XW D^(-1/2) U) + weight Tr(K_XW F F') over orthonormal W and U
@@ -321,17 +345,18 @@ class SemiSupervisedIKDR(_ClusteringIKDR):
 
     Parameters
     ----------
-    n_clusters, n_components, kernel, init, tol, max_iter, n_jobs, random_state
+    n_clusters, n_components, kernel, bandwidth, solver, init, tol, max_iter, max_turns, n_jobs
         As for `UnsupervisedIKDR`.
     weight : float, default=1.0
         At least 0. The papers' mu is ``weight / ||HY||_2^2`` (k / n for k balanced classes).
-    normalize : bool, default=True
-        As in the papers; False takes the affinity HKH.
+    normalize : {"none", "degrees", "centred"}, default="degrees"
+        As in the papers; "none" takes the affinity HKH.
+    random_state : int, RandomState, optional
 
     Attributes
     ----------
-    labels_, embedding_, W_, mean_, kernel_, n_iter_, alternation_, certificate_
-        As for `UnsupervisedIKDR`.
+    labels_, embedding_, W_, mean_, kernel_, converged_, tried_, n_iter_, history_, result_
+        As for `UnsupervisedIKDR`, as is ``certificate_``.
 
     Notes
     -----
@@ -342,8 +367,8 @@ class SemiSupervisedIKDR(_ClusteringIKDR):
     --------
     >>> from sklearn.metrics import normalized_mutual_info_score
     >>> from sklearn.preprocessing import scale
+    >>> from ismlit import SemiSupervisedIKDR
     >>> from ismlit.datasets import make_four_gaussians
-    >>> from ismlit.reduction import SemiSupervisedIKDR
     >>> X, y, _ = make_four_gaussians(200, random_state=0)
     >>> some = [*y[:20], *[-1] * 180]  # 20 labels are known
     >>> model = SemiSupervisedIKDR(2, 1, random_state=0).fit(scale(X), some)
@@ -351,52 +376,29 @@ class SemiSupervisedIKDR(_ClusteringIKDR):
     1.0
     """
 
-    _parameter_constraints = {
-        **_ClusteringIKDR._parameter_constraints,
-        "weight": [Interval(Real, 0, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        n_clusters=2,
-        n_components=None,
-        kernel="gaussian",
-        *,
-        weight=1.0,
-        normalize=True,
-        init="taylor",
-        tol=1e-6,
-        max_iter=100,
-        n_jobs=None,
-        random_state=None,
-    ):
-        super().__init__(
-            n_clusters,
-            n_components,
-            kernel,
-            normalize=normalize,
-            init=init,
-            tol=tol,
-            max_iter=max_iter,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.weight = weight
+    _: KW_ONLY
+    weight: float = 1.0
 
     def fit(self, X, y=None):
         """Learn from X (n_samples, n_features) and what is known of some samples.
 
-        y (n_samples,) holds labels, -1 where none is known; or (n_samples, r) real scores; or
-        nothing is known (None).
+        y (n_samples,) holds labels, numbers with -1 or objects with None where nothing is known;
+        or (n_samples, r) real scores; or nothing is known (None).
         """
-        self._validate_params()
-        dtypes = (np.float64, np.float32)
-        if y is None:
-            X = validate_data(self, X, dtype=dtypes, ensure_min_samples=2)
-            self._fit(X)
-            return self
-        X, y = validate_data(
-            self, X, y, dtype=dtypes, ensure_min_samples=2, multi_output=np.asarray(y).ndim > 1
-        )
-        self._fit(X, fixed=guidance(y, self.weight))
+        check_parameters(self, bandwidth=BANDWIDTH)
+        X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
+        fixed = None
+        if y is not None:
+            fixed = guidance_gamma(_one_per_sample(y, len(X)), self.weight)
+        self._fit(X, fixed=fixed)
         return self
+
+
+def _one_per_sample(y, n):
+    """What is known as an array with n rows; a ValueError for another length or for NaN."""
+    y = np.asarray(y)
+    if len(y) != n:
+        raise ValueError(f"y must have one row per sample: {len(y)} rows for {n} samples")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("y holds NaN or infinity: write -1 where a label is not known")
+    return y

@@ -3,213 +3,43 @@
 With orthonormal U (n, k) in the place of the labels, Tr(U' A_W U) is maximised over U by the k
 leading eigenvectors of the affinity A_W, and over W by any solver of `Tr(Gamma K_XW)`. The
 affinity is HKH (then Gamma = HUU'H), or with degrees ``D^(-1/2) K D^(-1/2)``, D = diag(K 1),
-as in spectral clustering. D depends on W; `NormalizedProblem` takes that into account.
+as in spectral clustering. D depends on W; `ismlit.normalized` takes that into account.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.linalg import eigh, orth
+from scipy.linalg import orth
 from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import silhouette_score
+from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import check_array
 
-from ismlit.gamma import Gamma, centre, unsupervised
-from ismlit.grassmann import outside
-from ismlit.ism import check_orthonormal, ism
-from ismlit.kernels import ConstantKernelError
-from ismlit.phi import Count, Problem
+from ismlit.baselines import SOLVERS
+from ismlit.gamma import Gamma, centre, embedding_gamma
+from ismlit.grassmann import as_frame, cayley, half_gradient, outside, top_eigenvectors
+from ismlit.kernels import Kernel
+from ismlit.normalized import NormalizedProblem, check_gamma
+from ismlit.pairs import ConstantKernelError, Count, Pairs
+from ismlit.problem import Problem
+from ismlit.solver import ISMResult, ism
 
 DENSE_SAMPLES = 1500  # up to here the affinity is formed and decomposed directly
+NORMALIZE = ("none", "degrees", "centred")
+"""Which affinity: HKH; D^(-1/2) K D^(-1/2); or H D^(-1/2) K D^(-1/2) H."""
 
 
-@dataclass(frozen=True, eq=False)
-class NormalizedProblem(Problem):
-    """max over W of Tr(Gamma D^(-1/2) K D^(-1/2)) + Tr(fixed K), with D = diag(K_XW 1).
-
-    Its gradient is that of `Problem` with an effective Gamma of two more columns,
-    ``Gamma_ij / sqrt(D_i D_j) - (r_i + r_j) / 2``, where r_i = (1/D_i) sum_j Gamma_ij K_ij /
-    sqrt(D_i D_j) is what K_ij does to the objective through the degrees. Freezing D, as the
-    thesis and papers do, leaves r out.
-
-    Parameters
-    ----------
-    X, gamma, kernel, n_jobs, tile
-        As for `Problem`; gamma must be low-rank.
-    fixed : Gamma, optional
-        A part without degrees, e.g. the labels of semi-supervised clustering.
-
-    Notes
-    -----
-    Claims: neurips-semi, semi-degrees, kdac-gradient.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from ismlit import Gaussian
-    >>> from ismlit.gamma import supervised
-    >>> from ismlit.ism import solve
-    >>> from ismlit.optimality import certify
-    >>> from ismlit.spectral import NormalizedProblem
-    >>> X, y = load_iris(return_X_y=True)
-    >>> result = solve(NormalizedProblem(X, supervised(y), Gaussian(1.0)), 2)
-    >>> result.converged, bool(certify(result).is_second_order)
-    (True, True)
-    """
-
-    fixed: Gamma | None = None
-    _memory: dict = field(default_factory=dict, init=False, repr=False)
-
-    def __post_init__(self):
-        super().__post_init__()
-        check_gamma("gamma", self.gamma, self.n)
-        if self.fixed is not None:
-            check_gamma("fixed", self.fixed, self.n)
-
-    def __getstate__(self):  # what is kept at the last W has the size of K
-        return {key: value for key, value in self.__dict__.items() if key != "_memory"} | {
-            "_memory": {}
-        }
-
-    def degrees(self, W):
-        """D = K_XW 1 of shape (n,).
-
-        Raises
-        ------
-        ValueError
-            If a degree is not positive: its square root is then not defined.
-        """
-        return _row_sums(self.gram_operator(W), self.kernel)
-
-    def frozen_gamma(self, W):
-        """Gamma with the degrees of W held fixed, as published; `fixed` included."""
-        return self._with_fixed(self.gamma.F / np.sqrt(self.degrees(W))[:, None])
-
-    def _with_fixed(self, F):
-        normalised = Gamma(F, self.gamma.s)
-        return normalised if self.fixed is None else normalised + self.fixed
-
-    def objective_and_gamma(self, W):
-        """The objective, and the effective Gamma whose Phi is its exact gradient."""
-        at = self._at(W)
-        return at.objective, at.gamma
-
-    def _at(self, W):
-        """Everything at W that the gradient and the second order share; the last is kept."""
-        W = np.ascontiguousarray(W)
-        key = W.shape, W.dtype.str, W.tobytes()
-        if key not in self._memory:
-            self._memory.clear()
-            self._memory[key] = self._computed(W)
-        return self._memory[key]
-
-    def _computed(self, W):
-        affinity = self.gram_operator(W)
-        degrees = _row_sums(affinity, self.kernel)
-        F = self.gamma.F / np.sqrt(degrees)[:, None]
-        KF = affinity @ F
-        weighted = (F * self.gamma.s) * KF
-        value = float(weighted.sum(dtype=np.float64))
-        if self.fixed is not None:
-            value += float(((self.fixed.F * self.fixed.s) * (affinity @ self.fixed.F)).sum())
-        r = weighted.sum(axis=1) / degrees
-        gamma = self._with_fixed(F) + _both_ways(r[:, None], np.ones((self.n, 1)), -0.5)
-        return _At(value, gamma, affinity, degrees, F, KF, r)
-
-    def _gamma_derivative(self, W, at, direction):
-        """How the effective Gamma changes as W moves along `direction` (d, q)."""
-        columns = np.c_[np.ones(self.n), at.F].astype(self.X.dtype)
-        moved = self.gram_derivative(W, direction, columns)  # dK 1 and dK F
-        d_degrees = moved[:, 0]
-        dF = -0.5 * at.F * (d_degrees / at.degrees)[:, None]
-        s = self.gamma.s
-        dt = ((dF * s) * at.KF + (at.F * s) * (moved[:, 1:] + at.affinity @ dF)).sum(axis=1)
-        dr = (dt - at.r * d_degrees) / at.degrees
-        return _both_ways(dF, at.F, s) + _both_ways(dr[:, None], np.ones((self.n, 1)), -0.5)
-
-    def phi_0(self):
-        """Phi of the gradient at W = 0, where K is constant."""
-        zero = np.zeros((self.d, 1), self.X.dtype)
-        return self._plain(self.objective_and_gamma(zero)[1]).phi_0()
-
-    def objective(self, W):
-        """The objective at W, its own degrees included."""
-        return self.objective_and_gamma(W)[0]
-
-    def objective_and_phi(self, W):
-        """The objective and the Phi (d, d) of its gradient 2 Phi W."""
-        value, gamma = self.objective_and_gamma(W)
-        return value, self._plain(gamma).phi(W)
-
-    def objective_and_gradient(self, W):
-        """The objective and half its Euclidean gradient (d, q)."""
-        value, gamma = self.objective_and_gamma(W)
-        return value, self._plain(gamma).objective_and_gradient(W)[1]
-
-    def phi_derivative(self, W, Z):
-        """As `Problem.phi_derivative`, the change of the degrees included."""
-        at = self._at(W)
-        found = self._plain(at.gamma).phi_derivative(W, Z)
-        for image, direction in zip(found, np.asarray(Z)):
-            change = self._plain(self._gamma_derivative(W, at, direction))
-            image += change.objective_and_gradient(W)[1]
-        return found
-
-    def gradient_derivative(self, W, Z):
-        """As `Problem.gradient_derivative`, the change of the degrees included."""
-        at = self._at(W)
-        change = self._plain(self._gamma_derivative(W, at, Z))
-        along = self._plain(at.gamma).gradient_derivative(W, Z)
-        return along + change.objective_and_gradient(W)[1]
-
-    def operator(self, W, cache_bytes=2**28):
-        """Phi(W) of the effective Gamma as a LinearOperator."""
-        return self._plain(self._at(W).gamma).operator(W, cache_bytes)
-
-    def _plain(self, gamma):
-        return Problem(self.X, gamma, self.kernel, self.n_jobs, self.tile, self.count)
-
-
-@dataclass(frozen=True)
-class _At:
-    objective: float
-    gamma: Gamma
-    affinity: LinearOperator
-    degrees: np.ndarray
-    F: np.ndarray
-    KF: np.ndarray
-    r: np.ndarray
-
-
-def _both_ways(A, B, s):
-    """A diag(s) B' + B diag(s) A' for A, B of shape (n, m), as a difference of squares."""
-    size = np.linalg.norm(A)
-    balance = np.sqrt(np.linalg.norm(B) / size) if size else 1.0
-    A, B = A * balance, B / balance
-    s = np.broadcast_to(np.asarray(s, float), A.shape[1:])
-    return Gamma(np.hstack([A + B, A - B]), np.r_[s, -s] / 2)
-
-
-def check_gamma(name, gamma, n):
-    """A ValueError unless `gamma` is low-rank and for n samples."""
-    if not isinstance(gamma, Gamma):
-        raise ValueError(f"{name} must be a Gamma(F, s), got {type(gamma).__name__}")
-    if gamma.n != n:
-        raise ValueError(f"{name} is for {gamma.n} samples but X has {n}")
-
-
-def _row_sums(affinity, kernel):
-    """K 1 of shape (n,) from K as an operator; a ValueError unless all are positive."""
-    sums = np.asarray(affinity @ np.ones(affinity.shape[0], affinity.dtype)).ravel()
-    if not (sums > 0).all():
-        raise ValueError(
-            f"degree normalisation needs positive row sums of K, the smallest of {kernel!r} is "
-            f"{sums.min():.3g}: use a kernel that is positive, or normalize=False"
-        )
-    return sums
+def check_normalize(normalize):
+    """A ValueError unless `normalize` is one of the three."""
+    if not (isinstance(normalize, str) and normalize in NORMALIZE):
+        raise ValueError(f"normalize must be one of {NORMALIZE}, got {normalize!r}")
+    return normalize
 
 
 # ---------------------------------------------------------------- U given W
@@ -220,11 +50,12 @@ class Affinity:
 
     Parameters
     ----------
-    problem : Problem
-        Of which only X and the kernel matter.
-    W : array of shape (d, q)
-    normalize : {False, True, "centred"}
-        False: HKH, whose trace with UU' is HSIC (up to its factor). True: ``D^(-1/2) K
+    pairs : Pairs
+        The samples and the kernel.
+    W : array of shape (d, q), optional
+        The identity when None.
+    normalize : {"none", "degrees", "centred"}
+        "none": HKH, whose trace with UU' is HSIC (up to its factor). "degrees": ``D^(-1/2) K
         D^(-1/2)``, not centred, as in spectral clustering. "centred": ``H D^(-1/2) K D^(-1/2)
         H``, the HSIC of the normalised kernel (eq-3.3, eq-4.6).
     away : array of shape (n, m), optional
@@ -239,27 +70,28 @@ class Affinity:
     --------
     >>> import numpy as np
     >>> from ismlit import Gaussian
-    >>> from ismlit.gamma import supervised
-    >>> from ismlit.phi import Problem
+    >>> from ismlit.pairs import Pairs
     >>> from ismlit.spectral import Affinity
     >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])  # two clusters, hence two eigenvalues of 1
-    >>> problem = Problem(X, supervised([0, 0, 1, 1]), Gaussian(1.0))
-    >>> Affinity(problem, np.eye(1), normalize=True).leading(3)[1].round(2)
+    >>> affinity = Affinity(Pairs(X, Gaussian(1.0)), normalize="degrees")
+    >>> affinity.leading(3)[1].round(2)
     array([1.  , 1.  , 0.24])
     """
 
-    def __init__(self, problem, W, normalize=False, away=None):
-        self.normalize, self.n, self.dtype = as_affinity(normalize), problem.n, problem.X.dtype
-        self.K, self.kernel = problem.gram_operator(W), problem.kernel
-        self.degrees = _row_sums(self.K, problem.kernel) if self.normalize else None
-        self.root = np.sqrt(self.degrees)[:, None] if self.normalize else 1.0
+    def __init__(self, pairs, W=None, normalize="none", away=None):
+        check_normalize(normalize)
+        self.n, self.dtype, self.kernel = pairs.n, pairs.dtype, pairs.kernel
+        self.centred, self.divided = normalize != "degrees", normalize != "none"
+        self.K = pairs.gram_operator(np.eye(pairs.d) if W is None else W)
+        self.degrees = pairs.row_sums(self.K) if self.divided else None
+        self.root = np.sqrt(self.degrees)[:, None] if self.divided else 1.0
         self.known = np.zeros((self.n, 0), self.dtype)
         if away is not None:
             self.known = orth(check_array(away, dtype=self.dtype), 1e-10)
 
     def __matmul__(self, V):
         """The affinity times V (n, m), seen away from what is known."""
-        rest = (lambda A: A) if self.normalize is True else centre
+        rest = centre if self.centred else lambda A: A
         V = rest(outside(V.reshape(self.n, -1), self.known))
         return outside(rest((self.K @ (V / self.root)) / self.root), self.known)
 
@@ -268,7 +100,7 @@ class Affinity:
 
         Raises
         ------
-        ismlit.kernels.ConstantKernelError
+        ismlit.pairs.ConstantKernelError
             If the affinity, centred, is zero up to rounding: a bandwidth far above the distances.
         ValueError
             For a k that leaves no room: at most n less the rank of `away`, less one if centred.
@@ -276,7 +108,7 @@ class Affinity:
         n = self.n
         if not 1 <= k <= n:
             raise ValueError(f"k must be between 1 and the number of samples: k = {k}, n = {n}")
-        room = n - self.known.shape[1] - (self.normalize is not True)
+        room = n - self.known.shape[1] - self.centred
         if k > room:
             raise ValueError(
                 f"U has room for {room} columns orthogonal to what is known, not for {k}: give "
@@ -284,22 +116,21 @@ class Affinity:
             )
         if n <= max(DENSE_SAMPLES, 3 * k):
             A = self @ np.eye(n, dtype=self.dtype)
-            values, U = eigh((A + A.T) / 2, subset_by_index=(n - k, n - 1))
-            if len(values) < k:  # LAPACK gives up on a subset of eigenvalues that are all equal
-                values, U = (part[..., n - k :] for part in eigh((A + A.T) / 2))
+            values, U = top_eigenvectors((A + A.T) / 2, k)
         else:
             product = self.__matmul__
             operator = LinearOperator((n, n), matvec=product, matmat=product, dtype=self.dtype)
             start = np.random.default_rng(0).standard_normal(n).astype(self.dtype)
             values, U = eigsh(operator, k, which="LA", v0=start, tol=1e-6)
-        self._require_signal(values[-1])
-        return U[:, ::-1], values[::-1]
+            values, U = values[::-1], U[:, ::-1]
+        self._require_signal(values[0])
+        return U, values
 
     def _require_signal(self, largest):
-        if self.normalize is True:
+        if not self.centred:
             return
         level = 1.0
-        if not self.normalize:
+        if not self.divided:
             level = np.abs(self.K @ np.ones(self.n, self.dtype)).mean()
         if largest <= 100 * np.finfo(self.dtype).eps * level:
             raise ConstantKernelError(
@@ -308,37 +139,160 @@ class Affinity:
             )
 
 
-def spectral_embedding(problem, W, k, *, normalize=False, away=None):
-    """The k leading eigenvectors U (n, k) of the affinity at W, and their eigenvalues, falling.
+def ascend(L, U, *, tol=1e-6, max_iter=100):
+    """U (n, k) moved up along Cayley curves for Tr(U'LU); the U reached, and the steps taken.
 
-    ``Affinity(problem, W, normalize, away).leading(k)``, which says what may be asked for.
+    The gradient is G = 2LU, and the slope along the curve ``|G - UU'G|²``. The step doubles when
+    a hundredth of what that promises is gained, else it is quartered. A step costs one product LU,
+    O(n² k), and a curve, O(n k²).
+
+    Notes
+    -----
+    Claims: eq-4.15, eq-4.16, eq-4.17.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit import Gaussian
-    >>> from ismlit.gamma import supervised
-    >>> from ismlit.phi import Problem
-    >>> from ismlit.spectral import spectral_embedding
-    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
-    >>> problem = Problem(X, supervised([0, 0, 1, 1]), Gaussian(1.0))
-    >>> U, _ = spectral_embedding(problem, np.eye(1), 1)
-    >>> U[:, 0] * U[0, 0] > 0  # on the side of the first sample
-    array([ True,  True, False, False])
+    >>> from ismlit.spectral import ascend
+    >>> L = np.diag([4.0, 3.0, 1.0, 0.0])
+    >>> start = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 2)))[0]
+    >>> U, steps = ascend(L, start)
+    >>> round(float(np.trace(U.T @ L @ U)), 2)  # the two largest eigenvalues, 4 + 3
+    7.0
     """
-    return Affinity(problem, W, normalize, away).leading(k)
+    G, step = 2 * (L @ U), 1.0
+    for k in range(max_iter):
+        value, slope = np.sum(U * G) / 2, np.sum(outside(G, U) ** 2)
+        if slope <= (tol * np.linalg.norm(G)) ** 2:
+            return U, k
+        while True:
+            trial = cayley(U, G, step)
+            G_trial = 2 * (L @ trial)
+            if np.sum(trial * G_trial) / 2 >= value + 0.01 * step * slope:
+                break
+            step /= 4
+            if step < 1e-12:
+                return U, k
+        U, G, step = trial, G_trial, 2 * step
+    return U, max_iter
 
 
-def as_affinity(normalize):
-    """False, True or "centred"; a ValueError for anything else."""
-    if isinstance(normalize, bool | np.bool_):
-        return bool(normalize)
-    if isinstance(normalize, str) and normalize == "centred":
-        return normalize
-    raise ValueError(f"normalize must be False, True or 'centred', got {normalize!r}")
+def cluster_rows(U, k, random_state=None):
+    """Labels by k-means on the rows of U (n, columns), scaled to length 1 if there are several."""
+    rows = unit_rows(U) if U.shape[1] > 1 else U
+    return KMeans(k, n_init=10, random_state=random_state).fit_predict(rows)
 
 
-# ---------------------------------------------------------------- in turns
+def embedding_silhouette(U, labels):
+    """How well the clusters of an embedding U (n, k) stand apart: a criterion that sees no classes.
+
+    The mean silhouette of its rows, scaled to length 1 if there are several columns; -1 where a
+    cluster is smaller than a quarter of an equal share, as a bandwidth far too small makes them.
+    To three digits, so that between equals no rounding decides. Claim: new-silhouette.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.spectral import embedding_silhouette
+    >>> U = np.array([[0.5], [0.5], [-0.5], [-0.5], [0.1]])
+    >>> embedding_silhouette(U, [0, 0, 1, 1, 0])
+    0.787
+    """
+    counts = np.unique(labels, return_counts=True)[1]
+    if len(counts) < 2 or counts.min() < 0.25 * len(labels) / len(counts):
+        return -1.0
+    rows = unit_rows(U) if U.shape[1] > 1 else U
+    return round(float(silhouette_score(rows, labels)), 3)
+
+
+# ---------------------------------------------------------------- both
+
+
+@dataclass(frozen=True, eq=False)
+class JointProblem:
+    """max over W and orthonormal U of Tr(U' A_W U), and of what guides it.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    kernel : Kernel
+    normalize : {"none", "degrees", "centred"}
+        Which affinity A_W, see `Affinity`.
+    guide : Gamma, optional
+        Added to the part of U, and divided by the degrees as that is: labels to differ from
+        (s < 0), as in KDAC (eq-3.2a).
+    fixed : Gamma, optional
+        Added without degrees, as the labels of semi-supervised clustering are.
+    n_jobs : int, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Gaussian
+    >>> from ismlit.spectral import JointProblem
+    >>> joint = JointProblem(scale(load_wine().data), Gaussian(3.0))
+    >>> U, values = joint.affinity(np.eye(13)).leading(2)
+    >>> bool(np.isclose(joint.given(U).objective(np.eye(13)), values.sum()))
+    True
+    """
+
+    X: np.ndarray
+    kernel: Kernel
+    normalize: str = "none"
+    guide: Gamma | None = None
+    fixed: Gamma | None = None
+    n_jobs: int | None = None
+    count: Count = field(default_factory=Count, repr=False)
+
+    def __post_init__(self):
+        check_normalize(self.normalize)
+        X = Pairs(self.X, self.kernel).X
+        object.__setattr__(self, "X", X)
+        for name in ("guide", "fixed"):
+            if getattr(self, name) is not None:
+                check_gamma(name, getattr(self, name), len(X))
+
+    @property
+    def pairs(self):
+        """K as an operator."""
+        return Pairs(self.X, self.kernel, self.n_jobs, count=self.count)
+
+    def affinity(self, W, away=None):
+        """A_W, whose leading eigenvectors are the best U."""
+        return Affinity(self.pairs, W, self.normalize, away)
+
+    def given(self, U):
+        """The problem of W, U (n, k) held."""
+        whole = self.normalize == "degrees"
+        gamma = Gamma(U, np.ones(U.shape[1])) if whole else embedding_gamma(U)
+        gamma = gamma if self.guide is None else gamma + self.guide
+        shared = dict(n_jobs=self.n_jobs, count=self.count)
+        if self.normalize != "none":
+            return NormalizedProblem(self.X, gamma, self.kernel, fixed=self.fixed, **shared)
+        gamma = gamma if self.fixed is None else gamma + self.fixed
+        return Problem(self.X, gamma, self.kernel, **shared)
+
+    def sample(self, rows):
+        """The same for some of the samples; what guides weighs as much beside U as before."""
+        share = self.X.shape[0] / len(rows)
+        of_k = share if self.normalize == "none" else share**2  # a trace with K grows with n
+        return replace(
+            self,
+            X=self.X[rows],
+            kernel=self.kernel.sample(rows),
+            guide=None if self.guide is None else share * self.guide.sample(rows),
+            fixed=None if self.fixed is None else of_k * self.fixed.sample(rows),
+            count=Count(),
+        )
+
+    @property
+    def avoided(self):
+        """Directions (n, m) that the guide penalises, or None."""
+        if self.guide is None or not (self.guide.s < 0).any():
+            return None
+        return self.guide.F[:, self.guide.s < 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,12 +304,14 @@ class Alternation:
     objective : float
         Of both, the degrees of W included.
     converged : bool
-        Whether the last turn changed the objective by less than tol and its W step converged;
-        `result` tells how stationary W is.
-    n_iter, n_phi, n_phi_test : int
+        Whether the last turn changed the objective by less than tol, and the solver of W
+        converged or left a gradient below tol times the objective;
+        `message` says why or why not, `result` how stationary W is.
+    n_iter, n_passes, n_test_passes : int
         Turns taken; passes over the pairs; how many of them tested second-order conditions.
-    history : dict
-        ``objective`` after every half-turn (U, W, U, W, ...).
+    history : dict of equal-length arrays
+        After every half-turn (U, W, U, W, ...; U's first one has no W yet and is left out):
+        ``objective``, ``passes``.
     result : ISMResult
         Of W.
 
@@ -364,9 +320,9 @@ class Alternation:
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
     >>> from ismlit import Gaussian
-    >>> from ismlit.spectral import alternate
+    >>> from ismlit.spectral import JointProblem, alternate
     >>> X = scale(load_wine().data)
-    >>> found = alternate(X, Gaussian(3.0), 2, 2)
+    >>> found = alternate(JointProblem(X, Gaussian(3.0)), 2, 2)
     >>> found.converged, bool(found.objective > found.history["objective"][0])
     (True, True)
     """
@@ -375,52 +331,49 @@ class Alternation:
     U: np.ndarray = field(repr=False)
     objective: float
     converged: bool
+    message: str
     n_iter: int
-    n_phi: int
-    n_phi_test: int
+    n_passes: int
+    n_test_passes: int
     history: dict = field(repr=False)
-    result: object = field(repr=False)
+    result: ISMResult = field(repr=False)
+
+    def warn_unless_converged(self, stacklevel=2):
+        """A ConvergenceWarning that says why, if it is not taken for converged."""
+        if not self.converged:
+            warnings.warn(
+                f"the alternation did not converge in {self.n_iter} turns: {self.message}",
+                ConvergenceWarning,
+                stacklevel=stacklevel + 1,
+            )
 
 
 def alternate(
-    X,
-    kernel,
-    k,
-    q,
+    joint: JointProblem,
+    k: int,
+    q: int,
     *,
-    guide=None,
-    fixed=None,
-    normalize=False,
-    solver=None,
-    freeze=False,
+    solver: str | Callable = "ism",
+    freeze: bool = False,
     start=None,
     init="taylor",
-    tol=1e-6,
-    max_iter=50,
-    n_jobs=None,
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    max_turns: int = 50,
     random_state=None,
-):
+) -> Alternation:
     """Maximise over U and W in turns.
 
     Parameters
     ----------
-    X : array of shape (n, d)
-    kernel : Kernel
+    joint : JointProblem
     k, q : int
         Columns of U and of W.
-    guide : Gamma, optional
-        Added to the part of U, and divided by the degrees as that is: labels to differ from
-        (s < 0), as in KDAC (eq-3.2a).
-    fixed : Gamma, optional
-        Added without degrees, as the labels of semi-supervised clustering are.
-    normalize : {False, True, "centred"}
-        Which affinity, see `spectral_embedding`.
-    solver : callable, optional
-        For W, with the signature of `ism`; called as ``solver(problem, None, None, q, init=...)``.
-        None: `ismlit.ism.ism`.
+    solver : {"ism", "published", "dg", "sm", "gm"} or callable
+        For W. A callable is called as ``solver(problem, q=q, init=...)``.
     freeze : bool
         As published: D is held at the last W while W moves, the objective may fall, turns go
-        on until it settles or `max_iter`, and the last turn is what is returned.
+        on until it settles or `max_turns`, and the last turn is what is returned.
     start : orthonormal array of shape (n, k), optional
         The first U. By default the embedding of X itself (W = I); with a guide to differ from,
         that part of it which is orthogonal to the guide.
@@ -428,8 +381,11 @@ def alternate(
         Of the first W; later turns start from the last W.
     tol : float
         Stop when a turn raises the objective by less than this, relatively.
-    max_iter : int
+    max_iter : int, optional
+        Most steps of the solver in a turn; its own default when None.
+    max_turns : int
         Most turns.
+    random_state : int, RandomState, optional
 
     Returns
     -------
@@ -445,96 +401,152 @@ def alternate(
     >>> from sklearn.datasets import make_blobs
     >>> from sklearn.metrics import normalized_mutual_info_score
     >>> from ismlit import Gaussian
-    >>> from ismlit.spectral import alternate
+    >>> from ismlit.spectral import JointProblem, alternate
     >>> X, y = make_blobs(100, centers=[[-3, 0, 0], [3, 0, 0]], random_state=0)
-    >>> found = alternate(X, Gaussian(2.0), 1, 1)
+    >>> found = alternate(JointProblem(X, Gaussian(2.0)), 1, 1)
     >>> round(float(normalized_mutual_info_score(y, found.U[:, 0] > 0)), 2)
     1.0
     >>> int(abs(found.W).argmax())  # the feature that tells the clusters apart
     0
     """
-
-    def problem_of(U):
-        gamma = Gamma(U, np.ones(k)) if normalize is True else unsupervised(U)
-        gamma = gamma if guide is None else gamma + guide
-        if normalize:
-            return NormalizedProblem(X, gamma, kernel, n_jobs, count=count, fixed=fixed)
-        gamma = gamma if fixed is None else gamma + fixed
-        return Problem(X, gamma, kernel, n_jobs, count=count)
-
-    if not (k >= 1 and max_iter >= 1):
-        raise ValueError(f"k and max_iter must be at least 1, got {k!r} and {max_iter!r}")
-    X, count, normalize = np.asarray(X), Count(), as_affinity(normalize)
-    for name, gamma in (("guide", guide), ("fixed", fixed)):
-        if gamma is not None:
-            check_gamma(name, gamma, len(X))
-    problem = problem_of(np.ones((len(X), k)))
-    W, objectives, gain = np.eye(problem.d, dtype=problem.X.dtype), [], np.inf
-    if start is not None:
-        start = check_orthonormal(start, problem.n, problem.X.dtype, "start")
-        if start.shape[1] != k:
-            raise ValueError(f"start must have k = {k} columns, got {start.shape[1]}")
-    avoid = guide.F[:, guide.s < 0] if guide is not None and (guide.s < 0).any() else None
-    tests, result = 0, None
-    for turn in range(1, max_iter + 1):
-        if turn == 1 and start is not None:
-            U = start
-        else:
-            away = avoid if turn == 1 else None
-            U, _ = spectral_embedding(problem, W, k, normalize=normalize, away=away)
-        problem = problem_of(U)
-        if turn > 1:
-            objectives.append(problem.objective(W))
-        frozen = freeze and normalize
-        task = (
-            Problem(X, problem.frozen_gamma(W), kernel, n_jobs, count=count) if frozen else problem
-        )
-        # a saddle is left in the first turn; later ones start near a maximum
-        options = dict(tol=tol, escape=turn == 1, random_state=random_state)
-        options = options if solver is None else {}
-        found = _quiet(solver or ism, task, None, None, q, init=init, **options)
-        if turn > 1 and not frozen and found.objective < objectives[-1]:  # as DG can: W stays
-            tests += found.n_phi_test
-            here = _quiet(ism, task, None, None, q, init=W, max_iter=0, escape=False)
-            message = "the solver's W lies lower than the last one, which is kept"
-            found = replace(here, converged=found.converged, message=message)
-        result = found
-        tests += result.n_phi_test
-        W = init = result.W
-        objectives.append(problem.objective(W) if frozen else result.objective)
-        if turn > 1:
-            scale = np.abs(objectives).max() or 1.0
-            gain = (objectives[-1] - objectives[-3]) / scale
-        if abs(gain) <= tol:
+    if not (k >= 1 and max_turns >= 1):
+        raise ValueError(f"k and max_turns must be at least 1, got {k!r} and {max_turns!r}")
+    if not (callable(solver) or solver in SOLVERS):
+        raise ValueError(f"solver must be one of {[*SOLVERS]} or a function, got {solver!r}")
+    options = {} if callable(solver) else dict(tol=tol, random_state=random_state)
+    if max_iter is not None:
+        options["max_iter"] = max_iter
+    turns = _Turns(joint, k, q, SOLVERS.get(solver, solver), options, freeze, init, tol)
+    for _ in range(max_turns):
+        turns.turn_u(start)
+        turns.turn_w()
+        if turns.settled:
             break
-    settled = bool(abs(gain) <= tol)
-    if not (settled and result.converged):
-        _warn(turn, gain, settled, result, frozen)
-    if isinstance(problem, NormalizedProblem):
-        problem._memory.clear()
-    done = settled and bool(result.converged)
-    history = {"objective": np.array(objectives)}
-    return Alternation(W, U, objectives[-1], done, turn, count.passes, tests, history, result)
+    found = turns.result()
+    found.warn_unless_converged(stacklevel=3)
+    return found
 
 
-def _quiet(solve, *args, **kwargs):
-    """`solve` without its ConvergenceWarning: a W step cut short still climbs; turns go on."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return solve(*args, **kwargs)
+class _Turns:
+    """One alternation: the U and W it has come to, and the objective after every half-turn."""
 
+    def __init__(self, joint, k, q, solver, options, freeze, init, tol):
+        self.joint, self.k, self.q, self.solver, self.options = joint, k, q, solver, options
+        self.frozen = freeze and joint.normalize != "none"
+        self.init, self.tol = init, tol
+        self.W, self.U, self.problem, self.found = None, None, None, None
+        self.n_turns, self.n_test_passes, self.log = 0, 0, []
+        self.before = joint.count.passes
 
-def _warn(turn, gain, settled, result, frozen):
-    """Say why the alternation is not taken for converged."""
-    what = "fell" if gain < 0 else "still rose"
-    what = f"in the last one the objective {what} by a share of {abs(gain):.1e}"
-    if turn == 1:
-        what = "a single one cannot show it"
-    elif settled:
-        what = f"the last W has a residual of {result.residual:.1e} ({result.message})"
-    hint = "With freeze=False it never falls." if frozen else "Raise max_iter or tol."
-    warnings.warn(
-        f"the alternation did not converge in {turn} turns: {what}. {hint}",
-        ConvergenceWarning,
-        stacklevel=3,
-    )
+    def turn_u(self, start):
+        """U renewed: the leading eigenvectors of the affinity at W, or the start."""
+        self.n_turns += 1
+        if self.W is not None:
+            self.U = self.joint.affinity(self.W).leading(self.k)[0]
+        elif start is None:
+            whole = np.eye(self.joint.X.shape[1])
+            self.U = self.joint.affinity(whole, self.joint.avoided).leading(self.k)[0]
+        else:
+            self.U = as_frame(start, len(self.joint.X), self.joint.X.dtype, "start")
+            if self.U.shape[1] != self.k:
+                raise ValueError(f"start must have k = {self.k} columns, got {self.U.shape[1]}")
+        self.problem = self.joint.given(self.U)
+        if self.W is not None:
+            self._record(self.problem.objective(self.W))
+
+    def turn_w(self):
+        """W renewed by the solver, from the last one."""
+        here = self.init if self.W is None else self.W
+        problem = self.problem
+        if self.frozen:
+            problem = problem.frozen(np.eye(problem.d) if self.W is None else self.W)
+        found = self._solved(problem, here)
+        if self.W is not None and not self.frozen and found.objective < self.log[-1][0]:
+            found = self._kept(found)  # as DG can fall: W stays
+        self.found, self.W = found, found.W
+        self.n_test_passes += found.n_test_passes
+        self._record(self.problem.objective(found.W) if self.frozen else found.objective)
+
+    def _solved(self, problem, init):
+        """The solver's result; a W step cut short still climbs, so it need not converge."""
+        options = self.options
+        if self.solver is ism:  # a saddle is left in the first turn; later ones start near a top
+            options = options | dict(escape=self.W is None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return self.solver(problem, q=self.q, init=init, **options)
+
+    def _kept(self, found):
+        """The last W as a result, the solver's own having ended lower."""
+        self.n_test_passes += found.n_test_passes
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            here = ism(self.problem, q=self.q, init=self.W, max_iter=0, escape=False)
+        message = "the solver's W lies lower than the last one, which is kept"
+        return replace(here, converged=found.converged, message=message)
+
+    def _record(self, objective):
+        self.log.append((objective, self.n_passes))
+
+    @property
+    def n_passes(self):
+        """Passes over the pairs that this alternation has made."""
+        return self.joint.count.passes - self.before
+
+    @property
+    def gain(self):
+        """By what share the last turn raised the objective; infinite after the first."""
+        if len(self.log) < 3:
+            return np.inf
+        values = np.array([objective for objective, _ in self.log])
+        return (values[-1] - values[-3]) / (np.abs(values).max() or 1.0)
+
+    @property
+    def settled(self):
+        """Whether the last turn changed next to nothing."""
+        return bool(abs(self.gain) <= self.tol)
+
+    def result(self):
+        """The end of the alternation, as the caller gets it."""
+        converged = self.settled and self._w_settled()
+        if isinstance(self.problem, NormalizedProblem):
+            self.problem.forget()
+        objectives, passes = map(np.array, zip(*self.log))
+        return Alternation(
+            W=self.W,
+            U=self.U,
+            objective=float(objectives[-1]),
+            converged=converged,
+            message=self._message(converged),
+            n_iter=self.n_turns,
+            n_passes=self.n_passes,
+            n_test_passes=self.n_test_passes,
+            history={"objective": objectives, "passes": passes},
+            result=self.found,
+        )
+
+    def _w_settled(self):
+        """Whether the solver converged, or what W leaves undone is small beside the objective.
+
+        Where the clusters fall apart entirely Phi is all but 0, and a residual relative to it
+        is rounding.
+        """
+        if self.found.converged:
+            return True
+        W = self.found.W
+        left = 2 * np.linalg.norm(half_gradient(self.problem.phi(W), W))
+        return bool(left <= self.tol * abs(self.log[-1][0]))
+
+    def _message(self, converged):
+        """Why the alternation ended, and if it is not taken for converged, why."""
+        if converged:
+            return "a turn changed the objective by less than tol"
+        what = "fell" if self.gain < 0 else "still rose"
+        what = f"in the last one the objective {what} by a share of {abs(self.gain):.1e}"
+        if self.n_turns == 1:
+            what = "a single one cannot show it"
+        elif self.settled:
+            residual = self.found.residual
+            what = f"the last W has a residual of {residual:.1e} ({self.found.message})"
+        hint = "With freeze=False it never falls." if self.frozen else "Raise max_turns or tol."
+        return f"{what}. {hint}"

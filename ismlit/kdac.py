@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from ismlit import baselines
-from ismlit.gamma import guidance, normalized_hsic, unsupervised
+from ismlit.bandwidth import median_distance
+from ismlit.base import FLOATS, check_parameters
+from ismlit.dependence import normalized_hsic
+from ismlit.gamma import guidance_gamma
 from ismlit.grassmann import SecondOrder
-from ismlit.kernels import ConstantKernelError, Gaussian, gram, median_distance
 from ismlit.optimality import gaussian_bound
-from ismlit.phi import Problem
-from ismlit.reduction import _ClusteringIKDR
-from ismlit.spectral import NormalizedProblem
-
-SOLVERS = {
-    "ism": None,
-    "dg": baselines.dimension_growth,
-    "sm": baselines.stiefel_descent,
-    "gm": baselines.grassmann_trust_region,
-}
-"""What may solve for W: ISM, Dimension Growth, Stiefel descent, Grassmann trust region."""
+from ismlit.pairs import ConstantKernelError, gram
+from ismlit.reduction import BANDWIDTH, ClusteringIKDR
+from ismlit.spectral import JointProblem
 
 
-class KDAC(_ClusteringIKDR):
+@dataclass(eq=False, repr=False)
+class KDAC(ClusteringIKDR):
     """Cluster the data otherwise than they are clustered already (kernel dimension alternative).
 
     Maximises ``Tr(U'QU) - weight Tr(F'QF)``, ``Q = H D^(-1/2) K_XW D^(-1/2) H`` with D =
@@ -49,26 +41,30 @@ class KDAC(_ClusteringIKDR):
         the known clustering can hide. min(n_clusters, n_features - 1) when None.
     kernel : str or Kernel, default="gaussian"
         As for `SupervisedIKDR`; its row sums must be positive.
+    bandwidth : float, str or function, default="silhouette"
+        As for `UnsupervisedIKDR`; `search` tries several, and weights.
     weight : float, default=2.0
         How much the known clustering is avoided, at least 0. The papers' lambda is
         ``weight / ||HY||_2^2``, which is ``weight k / n`` for k balanced classes.
     n_vectors : int, optional
         Columns of U; n_clusters - 1 when None, since k groups differ in k - 1 centred columns
         (the thesis takes n_clusters, which rewards one group more than is asked for).
-    solver : {"ism", "dg", "sm", "gm"}, default="ism"
+    normalize : {"none", "degrees", "centred"}, default="centred"
+        The affinity Q; "centred" as above and in the thesis, "none" leaves D out.
+    solver : {"ism", "published", "dg", "sm", "gm"}, default="ism"
         For W. All climb the objective above, D included; "dg" ends at no stationary point.
-    normalize : bool, default=True
-        Divide the kernel by the roots of its row sums, as in the thesis.
-    init : {"taylor", "pca", "random", "several"}, default="taylor"
+    init : {"taylor", "pca", "random", "several"} or array, default="taylor"
         Of the first W. U starts as that part of the embedding of X which is orthogonal to the
         known labels.
     tol : float, default=1e-6
         Stop when a turn raises the objective by less than this share.
-    max_iter : int, default=100
-        Most turns.
+    max_iter : int, default=200
+        Most steps of the solver in a turn.
+    max_turns : int, default=100
+        Most turns of U and W.
     n_jobs : int, optional
     random_state : int, RandomState, optional
-        For k-means, and for init="random".
+        For k-means, and for random starts.
 
     Attributes
     ----------
@@ -85,7 +81,7 @@ class KDAC(_ClusteringIKDR):
         are several): 0 is entirely new. NaN without y.
     W_ : array of shape (n_features, n_components)
         Orthonormal columns; the largest entry of each is positive.
-    mean_, kernel_, n_iter_, alternation_, certificate_
+    mean_, kernel_, converged_, tried_, n_iter_, history_, result_, certificate_
         As for `UnsupervisedIKDR`.
 
     Notes
@@ -97,52 +93,19 @@ class KDAC(_ClusteringIKDR):
     --------
     >>> from sklearn.metrics import normalized_mutual_info_score
     >>> from sklearn.preprocessing import scale
-    >>> from ismlit.alternative import KDAC
+    >>> from ismlit import KDAC
     >>> from ismlit.datasets import make_four_gaussians
-    >>> from ismlit.kernels import Gaussian
     >>> X, known, other = make_four_gaussians(random_state=0)
-    >>> model = KDAC(2, kernel=Gaussian(1.0), random_state=0).fit(scale(X), known)
-    >>> round(normalized_mutual_info_score(other, model.labels_), 2), round(model.novelty_, 2)
+    >>> model = KDAC(2, bandwidth=1.0, random_state=0).fit(scale(X), known)
+    >>> agreement = normalized_mutual_info_score(other, model.labels_)
+    >>> round(float(agreement), 2), round(float(model.novelty_), 2)
     (1.0, 0.0)
     """
 
-    _parameter_constraints = {
-        **_ClusteringIKDR._parameter_constraints,
-        "weight": [Interval(Real, 0, None, closed="left")],
-        "n_vectors": [None, Interval(Integral, 1, None, closed="left")],
-        "solver": [StrOptions(set(SOLVERS))],
-    }
-
-    def __init__(
-        self,
-        n_clusters=2,
-        n_components=None,
-        kernel="gaussian",
-        *,
-        weight=2.0,
-        n_vectors=None,
-        solver="ism",
-        normalize=True,
-        init="taylor",
-        tol=1e-6,
-        max_iter=100,
-        n_jobs=None,
-        random_state=None,
-    ):
-        super().__init__(
-            n_clusters,
-            n_components,
-            kernel,
-            normalize=normalize,
-            init=init,
-            tol=tol,
-            max_iter=max_iter,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.weight = weight
-        self.n_vectors = n_vectors
-        self.solver = solver
+    _: KW_ONLY
+    weight: float = 2.0
+    n_vectors: int | None = None
+    normalize: str = "centred"
 
     def fit(self, X, y=None):
         """Learn from X (n_samples, n_features) and what is known.
@@ -150,8 +113,8 @@ class KDAC(_ClusteringIKDR):
         y (n_samples,) holds the labels of the known clustering, each value a cluster; or several
         known clusterings (n_samples, m), one a column; or None: X is clustered a first time.
         """
-        self._validate_params()
-        X = validate_data(self, X, dtype=(np.float64, np.float32), ensure_min_samples=2)
+        check_parameters(self, bandwidth=BANDWIDTH)
+        X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
         known = None if y is None else _clusterings(y, len(X))
         if known is not None and self.weight and self._components(X.shape[1]) == X.shape[1]:
             warnings.warn(
@@ -159,15 +122,13 @@ class KDAC(_ClusteringIKDR):
                 "clustering cannot be avoided; ask for fewer components",
                 stacklevel=2,
             )
-        found = self._fit(
+        self._fit(
             X,
             guide=None if y is None else _to_differ_from(known, self.weight),
             columns=self.n_vectors or max(self.n_clusters - 1, 1),
-            normalize="centred" if self.normalize else False,
-            solver=SOLVERS[self.solver],
         )
-        problem = replace(found.result.problem, gamma=unsupervised(found.U))
-        self.quality_ = problem.objective(found.W)
+        alone = JointProblem(self._problem.X, self.kernel_, self.normalize)
+        self.quality_ = alone.given(self.embedding_).objective(self.W_)
         self.novelty_ = np.nan if y is None else novelty(self.labels_, known)
         return self
 
@@ -184,7 +145,7 @@ def novelty(labels, y):
 
     Examples
     --------
-    >>> from ismlit.alternative import novelty
+    >>> from ismlit.kdac import novelty
     >>> known = [0, 0, 1, 1]
     >>> round(float(novelty(["a", "a", "b", "b"], known)), 2)
     1.0
@@ -214,7 +175,7 @@ def _clusterings(y, n):
 
 def _to_differ_from(known, weight):
     """The part of Gamma that penalises the clusterings `known` (n, m)."""
-    first, *others = (guidance(column, -weight) for column in known.T)
+    first, *others = (guidance_gamma(column, -weight) for column in known.T)
     return sum(others, start=first)
 
 
@@ -241,8 +202,8 @@ class Search:
     Examples
     --------
     >>> from sklearn.preprocessing import scale
-    >>> from ismlit.alternative import search
     >>> from ismlit.datasets import make_four_gaussians
+    >>> from ismlit.kdac import search
     >>> X, known, _ = make_four_gaussians(100, random_state=0)
     >>> found = search(scale(X), known, sigmas=[0.5, 1.0], weights=[2.0], random_state=0)
     >>> found.chosen["sigma"], [round(float(row["alignment"]), 2) for row in found.rows]
@@ -259,7 +220,7 @@ class Search:
         return {key: v for key, v in self.rows[self.best].items() if key != "labels"}
 
 
-RULES = ("alignment", "thesis")
+CRITERIA = ("alignment", "thesis")
 
 
 def search(
@@ -306,24 +267,24 @@ def search(
     Notes
     -----
     Claims: txt-3.5-tuning, eq-3.10, eq-3.11. No rule that sees no labels is always right: look
-    at ``rows``, and at `ismlit.plots.plot_search`.
+    at ``rows``, and at `ismlit.edition.plots.plot_search`.
 
     Examples
     --------
     >>> from sklearn.metrics import normalized_mutual_info_score
     >>> from sklearn.preprocessing import scale
-    >>> from ismlit.alternative import search
     >>> from ismlit.datasets import make_four_gaussians
+    >>> from ismlit.kdac import search
     >>> X, known, other = make_four_gaussians(100, random_state=0)
     >>> found = search(scale(X), known, sigmas=[0.5, 1.0], random_state=0)
     >>> round(float(normalized_mutual_info_score(other, found.model.labels_)), 2)
     1.0
     """
-    if rule not in RULES:
-        raise ValueError(f"rule must be one of {RULES}, got {rule!r}")
+    if rule not in CRITERIA:
+        raise ValueError(f"rule must be one of {CRITERIA}, got {rule!r}")
     if y is None or n_clusters < 2:
         raise ValueError("search needs a known clustering y, and at least 2 clusters to look for")
-    X = check_array(X, dtype=(np.float64, np.float32), ensure_min_samples=2, ensure_min_features=2)
+    X = check_array(X, dtype=FLOATS, ensure_min_samples=2, ensure_min_features=2)
     known = _clusterings(y, len(X))
     sigmas = median_distance(X) * 2.0 ** np.arange(1, -6, -1) if sigmas is None else sigmas
     sigmas, weights = np.atleast_1d(sigmas), np.atleast_1d(weights)
@@ -331,7 +292,7 @@ def search(
         raise ValueError("sigmas and weights must hold at least one number each")
     options = dict(n_components=n_components, random_state=random_state)
     calls = (
-        delayed(_tried)(KDAC(n_clusters, kernel=Gaussian(float(s)), weight=w, **options), X, known)
+        delayed(_tried)(KDAC(n_clusters, bandwidth=float(s), weight=w, **options), X, known)
         for s in sigmas
         for w in weights
     )
@@ -368,9 +329,9 @@ def _tried(model, X, known):
 def _row(model, X, known):
     """What `Search` reports of a fitted model."""
     W, centred = model.W_, X - model.mean_
-    guide = unsupervised(model.embedding_) + _to_differ_from(known, model.weight)
-    problem = NormalizedProblem(centred, guide, model.kernel_)
-    frozen = Problem(centred, problem.frozen_gamma(W), model.kernel_)
+    guide = _to_differ_from(known, model.weight)
+    problem = JointProblem(centred, model.kernel_, "centred", guide).given(model.embedding_)
+    frozen = problem.frozen(W)
     phi = frozen.phi(W)
     eigenvalues = np.linalg.eigvalsh(phi)[::-1]
     useful = max(int((eigenvalues > 0).sum()), 1)

@@ -1,0 +1,285 @@
+"""Rules for the bandwidth sigma, from X or from X and y; and kernels by name.
+
+A bandwidth is in the units of the data that the kernel sees.
+"""
+
+from __future__ import annotations
+
+import difflib
+from numbers import Real
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array, check_random_state
+
+from ismlit.dependence import separation
+from ismlit.kernels import (
+    Gaussian,
+    Kernel,
+    Linear,
+    Multiquadratic,
+    Polynomial,
+    RelativeGaussian,
+    Squared,
+)
+
+# ---------------------------------------------------------------- from X alone
+
+
+def _distances(X):
+    """All distances of the rows of X, centred first so that a far origin costs no digits."""
+    return pairwise_distances(X - X.mean(axis=0))
+
+
+def median_distance(X, *, over="all", max_samples=5000, random_state=0):
+    """Median pairwise Euclidean distance of the rows of X (n, d), in the units of X.
+
+    Parameters
+    ----------
+    over : {"all", "distinct"}
+        "all": over all n^2 entries of the distance matrix, its n zeros included, as the
+        thesis's code does; "distinct": over the n(n-1)/2 pairs i < j, a little larger.
+    max_samples : int
+        With more rows, a random subset of this size is used (seeded by `random_state`).
+
+    Raises
+    ------
+    ValueError
+        If X has fewer than two rows, or the median is 0 (most rows are duplicates).
+
+    Examples
+    --------
+    >>> from ismlit import median_distance
+    >>> X = [[0.0], [1.0], [3.0]]
+    >>> round(median_distance(X), 2), round(median_distance(X, over="distinct"), 2)
+    (1.0, 2.0)
+    """
+    if over not in ("all", "distinct"):
+        raise ValueError(f"over must be 'all' or 'distinct', got {over!r}")
+    X = check_array(X, dtype=(np.float64, np.float32), ensure_min_samples=2)
+    if len(X) > max_samples:
+        rng = check_random_state(random_state)
+        X = X[rng.choice(len(X), max_samples, replace=False)]
+    distances = _distances(X)
+    pairs = distances if over == "all" else distances[np.triu_indices(len(X), 1)]
+    median = float(np.median(pairs))
+    if median == 0:
+        raise ValueError(
+            "the median distance is 0: at least half of all pairs of rows coincide; "
+            "remove duplicate rows or give sigma yourself"
+        )
+    return median
+
+
+def neighbour_distance(X, k=7):
+    """Distance of each row of X (n, d) to its k-th neighbour, shape (n,): local bandwidths.
+
+    Examples
+    --------
+    >>> from ismlit.bandwidth import neighbour_distance
+    >>> neighbour_distance([[0.0], [1.0], [3.0], [7.0]], k=1).round(2)
+    array([1., 1., 2., 4.])
+    """
+    X = check_array(X, ensure_min_samples=k + 1)
+    return NearestNeighbors(n_neighbors=k).fit(X).kneighbors()[0][:, -1]
+
+
+def projected_distance(X, q, **options):
+    """The median distance that a projection of X (n, d) to q dimensions has on the average.
+
+    ``median_distance(X) * sqrt(q / d)``: a random projection keeps the share q / d of a squared
+    distance. For a kernel that sees only q of d dimensions the full median is too wide.
+    `options` as for `median_distance`. Claim: new-projected-bandwidth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import median_distance
+    >>> from ismlit.bandwidth import projected_distance
+    >>> X = np.random.default_rng(0).standard_normal((500, 50))
+    >>> round(projected_distance(X, 2), 1), round(median_distance(X[:, :2]), 1)
+    (2.0, 1.6)
+    """
+    return median_distance(X, **options) * float(np.sqrt(q / np.shape(X)[1]))
+
+
+def self_tuning_kernel(X, neighbours=7):
+    """The self-tuning kernel ``exp(-|x_i - x_j|² / s_i s_j)`` of Zelnik-Manor and Perona (2004).
+
+    s_i is the distance to the 7th neighbour, at least a thousandth of the median one (of the median
+    distance, where all rows have seven twins). Claim: new-local-start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import gram
+    >>> from ismlit.bandwidth import self_tuning_kernel
+    >>> X = np.array([[0.0], [1.0], [10.0], [20.0]])  # a close pair and a wide one
+    >>> gram(self_tuning_kernel(X, neighbours=1), X).round(2)
+    array([[1.  , 0.37, 0.  , 0.  ],
+           [0.37, 1.  , 0.  , 0.  ],
+           [0.  , 0.  , 1.  , 0.33],
+           [0.  , 0.  , 0.33, 1.  ]])
+    """
+    s = neighbour_distance(X, min(neighbours, len(X) - 1))
+    usual = np.median(s[s > 0]) if s.any() else median_distance(X)
+    return RelativeGaussian(np.maximum(s, 1e-3 * usual) / np.sqrt(2))
+
+
+# ---------------------------------------------------------------- from X and y
+
+
+def max_separation(X, y, *, bounds=(0.05, 20.0)):
+    """Bandwidth that separates the classes best on average. Claim: eq-D.165 (thesis D.11).
+
+    Maximises (mean kernel value within classes) - (mean between classes), self-pairs
+    included as in the thesis. `bounds` are multiples of the median distance; the global
+    maximum over a log grid is refined by a bounded search.
+
+    Raises
+    ------
+    ValueError
+        If y has one class only.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit import median_distance
+    >>> from ismlit.bandwidth import max_separation
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(max_separation(X, y), 2), round(median_distance(X), 2)
+    (1.42, 2.33)
+    """
+    X = check_array(X, ensure_min_samples=2)
+    y = np.asarray(y)
+    same = y[:, None] == y
+    if same.all():
+        raise ValueError("max_separation needs at least two classes in y, got one")
+    low, high = median_distance(X) * np.asarray(bounds)
+    score = lambda K: separation(K, same)
+    return best_bandwidth(_distances(X) ** 2, score, low, high, 60, 1e-5)[0]
+
+
+def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
+    """The sigma in [low, high] whose Gaussian Gram matrix K scores best, and its score.
+
+    squares (n, n): squared distances. ``score(K)`` is maximised over a log grid, then by a
+    bounded search between the neighbours of the best point, to `tol` in log sigma.
+
+    Raises
+    ------
+    ValueError
+        If the score is not finite somewhere on the grid.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit import normalized_hsic
+    >>> from ismlit.bandwidth import best_bandwidth
+    >>> from ismlit.pairs import squared_distances
+    >>> X, y = load_iris(return_X_y=True)
+    >>> score = lambda K: normalized_hsic(K, y)
+    >>> sigma, value = best_bandwidth(squared_distances(X), score, 0.1, 10.0)
+    >>> round(sigma, 1), round(value, 2)
+    (1.3, 0.8)
+    """
+    loss = lambda log_sigma: -score(Gaussian(np.exp(log_sigma)).f(squares))
+    points = np.linspace(np.log(low), np.log(high), grid)
+    losses = [loss(point) for point in points]
+    if not np.isfinite(losses).all():
+        raise ValueError("the score of a bandwidth is not finite: check the squared distances")
+    k = int(np.argmin(losses))
+    around = points[max(k - 1, 0)], points[min(k + 1, grid - 1)]
+    found = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": tol})
+    value, place = min((losses[k], points[k]), (found.fun, found.x))
+    return float(np.exp(place)), -float(value)
+
+
+# ---------------------------------------------------------------- by name
+
+KERNELS = ("linear", "squared", "polynomial", "gaussian", "multiquadratic", "relative_gaussian")
+"""Names of kernels; the last two words of "gaussian" kernels need a bandwidth."""
+DISTANCES = {
+    "median": lambda X, q: median_distance(X),
+    "projected": lambda X, q: projected_distance(X, q or X.shape[1]) / 2,
+}
+"""Rules that need no labels, from X (n, d) and the dimension q of a projection."""
+RULES = (*DISTANCES, "self_tuning")
+SHARES = tuple(2.0 ** (-k / 2) for k in range(9))
+"""Of the median distance, what a search for the bandwidth tries: from 1 to 1/16."""
+KNOWN_AS = {"rbf": "gaussian", "poly": "polynomial", "dot": "linear", "euclidean": "squared"}
+
+
+def as_bandwidth(bandwidth, X, q=None):
+    """A bandwidth in the units of X (n, d): a number, a name of `DISTANCES`, or a function of X."""
+    if isinstance(bandwidth, str) and bandwidth in DISTANCES:
+        return DISTANCES[bandwidth](X, q)
+    bandwidth = bandwidth(X) if callable(bandwidth) else bandwidth
+    if isinstance(bandwidth, Real) and not isinstance(bandwidth, bool):
+        return float(bandwidth)
+    raise ValueError(
+        f"bandwidth must be a number, a function of X that gives one, or one of {[*DISTANCES]}, "
+        f"got {bandwidth!r}"
+    )
+
+
+def as_kernel(kernel, X, bandwidth="median", q=None):
+    """A kernel from an object of the family, or from a name, a bandwidth and data X (n, d).
+
+    Parameters
+    ----------
+    kernel : Kernel or str
+        One of `KERNELS` if a name. An object is returned as it is.
+    X : array of shape (n, d)
+    bandwidth : float, str or function
+        Of a Gaussian: a number in the units of X, one of `RULES`, or a function of X. "median":
+        `median_distance`. "projected": half of `projected_distance`, for q of d dimensions.
+        "self_tuning": `self_tuning_kernel`.
+    q : int, optional
+        Dimension of the projection, for "projected".
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, and for a number given to a kernel that takes no bandwidth.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit.bandwidth import as_kernel
+    >>> X = load_iris().data
+    >>> as_kernel("gaussian", X, bandwidth=2.0), as_kernel("polynomial", X)
+    (Gaussian(sigma=2.0), Polynomial(degree=3, c=1.0))
+    """
+    if isinstance(kernel, Kernel):
+        if not isinstance(bandwidth, str):
+            raise ValueError(
+                f"{kernel!r} brings its own parameters, and bandwidth={bandwidth!r} is another: "
+                "give the kernel by name, kernel='gaussian', or leave the bandwidth out"
+            )
+        return kernel
+    plain = {"linear": Linear, "squared": Squared, "polynomial": Polynomial}
+    plain |= {"multiquadratic": Multiquadratic}
+    if kernel in plain:
+        if not isinstance(bandwidth, str):
+            raise ValueError(f"the kernel {kernel!r} takes no bandwidth, got {bandwidth!r}")
+        return plain[kernel]()
+    if kernel == "relative_gaussian":
+        return RelativeGaussian(neighbour_distance(X))
+    if kernel != "gaussian":
+        raise ValueError(
+            f"kernel must be a Kernel or one of {KERNELS}, got {kernel!r}{_hint(kernel)}"
+        )
+    if bandwidth == "self_tuning":
+        return self_tuning_kernel(X)
+    return Gaussian(as_bandwidth(bandwidth, X, q))
+
+
+def _hint(name):
+    """ "; did you mean ...?" where a known name is near."""
+    if not isinstance(name, str):
+        return ""
+    near = [KNOWN_AS[name]] if name in KNOWN_AS else difflib.get_close_matches(name, KERNELS, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""

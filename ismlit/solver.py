@@ -1,0 +1,613 @@
+"""The iterative spectral method: a fixed-point solver for Phi(W) W = W Lambda.
+
+ISM is the self-consistent-field iteration of a nonlinear eigenproblem. As published it can
+cycle; here a level shift and a test of each step make it monotone (book: "When ISM does not
+converge"), Pulay's extrapolation (DIIS) and Newton steps remove the slow tail, and an escape
+step leaves stationary points that are not local maxima. The steps are functions of one signature
+below, tried in the order of `STEPS`; the numbers that they go by are those of `Constants`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ismlit.features import FeatureProblem
+from ismlit.grassmann import (
+    SecondOrder,
+    as_frame,
+    canonical_frame,
+    first_order_residual,
+    fixed_signs,
+    geodesic,
+    half_gradient,
+    nearest_eigenvectors,
+    projector_distance,
+    top_eigenvectors,
+)
+from ismlit.pairs import ConstantKernelError
+from ismlit.problem import Objective, Problem, TwiceDifferentiable
+from ismlit.starts import starting_point
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Every number that the solver decides by."""
+
+    memory: int = 8  # extrapolated: Phis that are mixed at the most,
+    fewest: int = 3  # and at the least;
+    near: float = 0.1  # residual from which it is tried,
+    drop: float = 0.7  # and what a step must bring it below, as a share of the residual before
+    floor: float = 0.05  # shifted: the first shift that is not 0, as a share of ||Phi||,
+    raised: float = 4.0  # by what it grows when a step fails, and is halved when one passes;
+    promise: float = 0.25  # share of the promised gain that a step must bring,
+    rounding: float = 10.0  # unless the promise is below so many units of J's rounding:
+    fall: float = 0.9  # then the residual must fall below this share
+    slow: int = 5  # newton: tried when the residual has not halved over so many points;
+    longest: float = 0.5  # radians of its step,
+    halvings: int = 6  # and lengths tried
+    upward: float = 1e-6  # escape: curvature upwards that makes a saddle, as a share of ||Phi||,
+    flat: float = 1e-5  # and below which one that no step can leave counts as flat;
+    far: float = 0.8  # radians of the first step tried along it,
+    tries: int = 12  # and lengths tried, each half the one before
+
+
+CONSTANTS = Constants()
+
+
+@dataclass(frozen=True, eq=False)
+class ISMResult:
+    """What `ism` found, and how.
+
+    Attributes
+    ----------
+    W : array of shape (d, q)
+        Orthonormal columns, eigenvectors of Phi(W) by falling eigenvalue; the largest entry
+        of each column is positive.
+    eigenvalues : array of shape (q,)
+        Of Phi(W), same order.
+    objective : float
+        J(W) = Tr(Gamma K_XW).
+    residual : float
+        First-order residual ||Phi W - W (W' Phi W)||_F / ||Phi||_F, 0 at a stationary point.
+    converged : bool
+        Whether the stopping rule of the solver was met. `message` says which.
+    n_iter, n_passes, n_start_passes, n_test_passes : int
+        Steps taken; passes over the pairs of samples (an objective, a Phi, or a Hessian product
+        each count one); how many of them chose the start, and tested the second-order condition.
+    history : dict of equal-length arrays
+        Per accepted point: ``objective``, ``passes`` (made so far), and from `ism` also
+        ``residual``, ``shift``, ``movement`` (||P_new - P||).
+    problem : Problem
+        What was solved; `ismlit.certify` reads it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Gaussian, ism, label_gamma
+    >>> X, y = load_wine(return_X_y=True)
+    >>> result = ism(scale(X), label_gamma(y), Gaussian(3.0), 2)
+    >>> result.converged, bool(result.objective > result.history["objective"][0])
+    (True, True)
+    """
+
+    W: np.ndarray = field(repr=False)
+    eigenvalues: np.ndarray
+    objective: float
+    residual: float
+    converged: bool
+    n_iter: int
+    n_passes: int
+    message: str
+    history: dict = field(repr=False)
+    problem: Objective | None = field(repr=False)
+    n_start_passes: int = 0
+    n_test_passes: int = 0
+
+
+def ism(
+    X,
+    gamma=None,
+    kernel=None,
+    q: int | None = None,
+    *,
+    init="taylor",
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    escape: bool = True,
+    n_jobs: int | None = None,
+    random_features: int | None = None,
+    random_state=None,
+    callback: Callable | None = None,
+) -> ISMResult:
+    """Maximise Tr(Gamma K_XW) over orthonormal W of shape (d, q).
+
+    Parameters
+    ----------
+    X : array of shape (n, d), or a problem
+        Samples in rows; float32 stays float32. Polynomial kernels expect centred columns. A
+        problem (`Problem`, or any `ismlit.problem.Objective`) brings its own gamma and kernel:
+        ``ism(problem, q=2)``.
+    gamma : Gamma, DenseGamma, or symmetric array of shape (n, n)
+        For class labels y: ``label_gamma(y)``.
+    kernel : Kernel
+    q : int
+        Dimension of the subspace, 1 <= q <= d.
+    init : {"taylor", "pca", "random", "several"} or orthonormal array of shape (d, q)
+        "taylor": the top eigenvectors of Phi_0 (thm-5.3), ties completed by variance.
+        "several": a few plain steps from each of these and from thirty random frames, on at most
+        400 samples, and the best goes on: against maxima that are only local.
+    tol : float
+        Largest first-order residual at which to stop.
+    max_iter : int
+        Most steps taken.
+    escape : bool
+        At a stationary point test the second-order condition and leave a saddle or minimum.
+    n_jobs : int, optional
+        Workers of joblib, threads by default.
+    random_features : int, optional
+        Replace the Gaussian kernel by so many random features: O(n) time, approximate J, no
+        second-order test. See `ismlit.features.FeatureProblem`.
+    random_state : int, RandomState, optional
+        For init="random" and random_features.
+    callback : callable, optional
+        Called with every accepted `Point`, the start included.
+
+    Returns
+    -------
+    ISMResult
+
+    Raises
+    ------
+    ValueError
+        Non-finite X, q outside 1..d, wrong shapes, a W that is not orthonormal, or a kernel
+        that is constant on the data (a bandwidth so small that it underflows).
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the stopping rule was not met within `max_iter` steps.
+
+    Notes
+    -----
+    With more features than samples the problem is solved, exactly, in the span of the samples.
+    Claims: alg-4, eq-5.1, new-safeguard. See `ismlit.certify` for a certificate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Gaussian, ism, label_gamma
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 4))
+    >>> result = ism(X, label_gamma(X[:, 0] > 0), Gaussian(1.0), 1)
+    >>> result.converged, int(np.argmax(abs(result.W)))
+    (True, 0)
+    """
+    problem = as_problem(X, gamma, kernel, n_jobs, random_features, random_state)
+    check_options(problem, q, tol, max_iter)
+    climbing = partial(Climb.to_a_maximum, escape=escape)
+    solve = partial(_solve, climbing, q, random_state, tol, max_iter, callback)
+    result = _anchored(solve, problem, init) or _in_the_span(solve, problem, q, init)
+    _warn_unless_converged("ism", result, "a larger max_iter or tol, or another init")
+    return result
+
+
+def published_ism(
+    X,
+    gamma=None,
+    kernel=None,
+    q: int | None = None,
+    *,
+    init="taylor",
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    n_jobs: int | None = None,
+    random_state=None,
+    callback: Callable | None = None,
+) -> ISMResult:
+    """ISM as the thesis prints it, Algorithm 4 with its loop condition put right.
+
+    No step is tested against the objective, and the iteration stops when the eigenvalues change
+    by less than `tol`, relatively (the thesis uses 0.01): it need not converge, nor end at a
+    maximum. Parameters and result as for `ism`.
+
+    Notes
+    -----
+    Claim: alg-4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Gaussian, label_gamma, published_ism
+    >>> X, y = load_wine(return_X_y=True)
+    >>> result = published_ism(scale(X), label_gamma(y), Gaussian(3.0), 2, tol=0.01)
+    >>> result.converged, result.residual < 1e-6  # it says that it has converged
+    (True, False)
+    """
+    problem = as_problem(X, gamma, kernel, n_jobs)
+    check_options(problem, q, tol, max_iter)
+    solve = partial(_solve, Climb.as_published, q, random_state, tol, max_iter, callback)
+    result = _in_the_span(solve, problem, q, init)
+    _warn_unless_converged("published_ism", result, "solver 'ism', which cannot cycle")
+    return result
+
+
+# ---------------------------------------------------------------- before and after a solve
+
+
+def as_problem(X, gamma=None, kernel=None, n_jobs=None, random_features=None, random_state=None):
+    """A problem from its parts, or X itself if it is one (gamma and kernel are then omitted)."""
+    if isinstance(X, Objective):
+        if any(part is not None for part in (gamma, kernel, random_features)):
+            raise ValueError(
+                "a problem brings its own gamma, kernel and random features: pass it alone, "
+                "as in ism(problem, q=2)"
+            )
+        return X
+    if gamma is None or kernel is None:
+        raise ValueError("X is an array, so gamma and kernel are needed: ism(X, gamma, kernel, q)")
+    if random_features is None:
+        problem = Problem(X, gamma, kernel, n_jobs)
+    else:
+        options = dict(features=random_features, random_state=random_state)
+        problem = FeatureProblem(X, gamma, kernel, n_jobs, **options)
+    _warn_of_the_origin(problem)
+    return problem
+
+
+def _warn_of_the_origin(problem):
+    """A kernel of inner products sees the origin (a linear one, under a centred Gamma, not)."""
+    curved = any(
+        part.pairs == "inner" and np.any(part.d2f(np.array([0.5, 1.0])))
+        for _, part in problem.kernel.terms()
+    )
+    mean = problem.X.mean(axis=0, dtype=float)
+    if curved and mean @ mean > problem.X.var(axis=0, dtype=float).sum():
+        warnings.warn(
+            f"{problem.kernel!r} depends on the origin, and X is far from it: centre the columns, "
+            "X - X.mean(axis=0)",
+            stacklevel=4,
+        )
+
+
+def check_options(problem, q, tol, max_iter):
+    """The rules that all solvers share; a ValueError says which is broken."""
+    if not (tol >= 0 and max_iter >= 0):
+        raise ValueError(f"tol and max_iter must be at least 0, got {tol!r} and {max_iter!r}")
+    if not (isinstance(q, int | np.integer) and not isinstance(q, bool) and 1 <= q <= problem.d):
+        raise ValueError(
+            f"q must be an integer with 1 <= q <= d: q = {q!r}, d = {problem.d} features"
+        )
+
+
+def check_signal(phi):
+    """Refuse a start from which nothing can be learnt."""
+    if not np.any(phi):
+        raise ConstantKernelError(
+            "Phi is exactly zero at the start: either Gamma = 0, or the kernel is constant on "
+            "this data (a bandwidth far below the distances underflows; try median_distance)"
+        )
+
+
+def attainable(tol, dtype):
+    """`tol`, or what rounding allows if that is more: 2e-5 in float32."""
+    return max(tol, 200 * float(np.finfo(dtype).eps))
+
+
+def _solve(climbing, q, random_state, tol, max_iter, callback, problem, init):
+    """One solve from a start: `climbing` moves a `Climb` to its end."""
+    before = problem.count.passes
+    W = starting_point(problem, q, init, random_state)
+    climb = Climb(problem, W, before, tol, max_iter, callback)
+    converged, message = climbing(climb)
+    return climb.result(converged, message)
+
+
+def _in_the_span(solve, problem, q, init):
+    """Solve; with more features than samples in the span of the samples.
+
+    J sees W only through XW. So the rows of X, and q more directions in which nothing varies,
+    hold a solution: Phi is ``V Phi_V V'`` for an orthonormal basis V (d, n + q) of both.
+    """
+    if problem.d <= problem.n + q:
+        return solve(problem, init)
+    if isinstance(init, str):
+        more = np.random.default_rng(0).standard_normal((problem.d, q))
+    else:
+        more = as_frame(init, problem.d, problem.dtype, "init")
+    V = np.linalg.qr(np.hstack([problem.X.T, more]))[0]
+    result = solve(problem.restrict(V), init if isinstance(init, str) else V.T @ more)
+    return replace(result, W=fixed_signs(V @ result.W), problem=problem)
+
+
+def _anchored(solve, problem, init, rounds=5):
+    """Solve with random features; again, anchored at the W found, while that is far from it.
+
+    None for other problems.
+    """
+    if not isinstance(problem, FeatureProblem):
+        return None
+    n_passes = 0
+    for _ in range(rounds):
+        result = solve(problem, init)
+        n_passes += result.n_passes
+        if problem.closeness(result.W) > 0.5:
+            break
+        init = result.W
+        problem = replace(problem, anchor=result.W)
+    return replace(result, n_passes=n_passes)
+
+
+def _warn_unless_converged(name, result, hint):
+    if not result.converged:
+        warnings.warn(
+            f"{name} did not converge in {result.n_iter} steps ({result.message}): residual "
+            f"{result.residual:.1e}, last movement {result.history['movement'][-1]:.1e}. "
+            f"Try {hint}.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+# ---------------------------------------------------------------- where a solve is
+
+
+class Point:
+    """A frame W (d, q) with its J and Phi: one pass.
+
+    Attributes
+    ----------
+    W, J, phi
+    residual : float
+    """
+
+    def __init__(self, problem, W):
+        self.W = W
+        self.J, self.phi = problem.objective_and_phi(W)
+
+    @cached_property
+    def residual(self):
+        """The first-order residual."""
+        return first_order_residual(self.phi, self.W)
+
+    @cached_property
+    def gradient(self):
+        """Half the gradient of J on the manifold."""
+        return half_gradient(self.phi, self.W)
+
+
+class Climb:
+    """One solve: the point where it is, what it remembers, and the log of accepted points."""
+
+    def __init__(self, problem, W, before, tol, max_iter, callback=None):
+        self.problem, self.before, self.max_iter = problem, before, max_iter
+        self.callback = callback
+        self.tol = attainable(tol, problem.dtype)
+        self.n_start_passes = problem.count.passes - before
+        self.at = Point(problem, W)
+        check_signal(self.at.phi)
+        eps = float(np.finfo(problem.dtype).eps)
+        # rounding of J: independent errors of its n^2 terms, and of the sum itself
+        size = max(abs(self.at.J), np.linalg.norm(self.at.phi))
+        self.noise = 8 * eps * size / np.sqrt(problem.n) + 16 * np.finfo(float).eps * abs(self.at.J)
+        self.log, self.n_iter, self.n_test_passes = [], 0, 0
+        self.forget()
+        self._record(movement=np.inf, shift=0.0)
+
+    def forget(self):
+        """Start anew from here: no shift, no Phis to mix."""
+        self.shift = 0.0
+        self.memory = deque(maxlen=CONSTANTS.memory)
+
+    def trial(self, W):
+        """The point W, not yet accepted."""
+        return Point(self.problem, W)
+
+    def move(self, point, shift=0.0):
+        """Accept a point."""
+        movement = projector_distance(self.at.W, point.W)
+        self.at = point
+        self.n_iter += 1
+        self._record(movement, shift)
+
+    def _record(self, movement, shift):
+        passes = self.problem.count.passes - self.before
+        self.log.append((self.at.J, passes, self.at.residual, shift, movement))
+        if self.callback is not None:
+            self.callback(self.at)
+
+    @property
+    def stationary(self):
+        """Whether the first-order condition is met."""
+        return self.at.residual <= self.tol
+
+    @property
+    def spent(self):
+        """Whether all steps allowed are taken."""
+        return self.n_iter >= self.max_iter
+
+    def to_a_maximum(self, escape):
+        """Steps that never lower J, until it is at a maximum: (converged, message)."""
+        escape = escape and isinstance(self.problem, TwiceDifferentiable)
+        while True:
+            if not self.stationary:
+                if self.spent:
+                    return False, "max_iter reached"
+                self.memory.append((self.at.phi, self.at.gradient @ self.at.W.T))
+                if any(step(self) for step in STEPS):
+                    continue
+            curvature, direction = upward_curve(self) if escape else (0.0, None)
+            if direction is None:
+                return self._end(escape)
+            if self.spent:
+                return False, "max_iter reached at a saddle"
+            if not escaped(self, direction):
+                if self.stationary and curvature >= -CONSTANTS.flat * np.linalg.norm(self.at.phi):
+                    return self._end(escape)
+                return False, "at a saddle, and no step along it raises the objective"
+
+    def _end(self, escape):
+        """What a point is at which no step is left."""
+        if self.stationary:
+            tested = "" if escape else "; the second order was not tested"
+            return True, "the first-order residual is below tol" + tested
+        flat = np.linalg.norm(self.at.gradient) <= self.noise
+        return bool(flat), "no step raises the objective above its rounding error"
+
+    def as_published(self):
+        """Top eigenvectors, again and again, until they change by less than tol."""
+        before = None
+        while not self.spent:
+            values = published(self)
+            if before is not None:
+                size = np.linalg.norm(values)
+                if np.linalg.norm(values - before) < self.tol * size:
+                    return True, "the eigenvalues of Phi changed by less than tol"
+            before = values
+        return False, "max_iter reached"
+
+    def result(self, converged, message):
+        """The end of the solve, as the caller gets it."""
+        eigenvalues, W = canonical_frame(self.at.phi, self.at.W)
+        names = "objective", "passes", "residual", "shift", "movement"
+        return ISMResult(
+            W=W,
+            eigenvalues=eigenvalues,
+            objective=self.at.J,
+            residual=self.at.residual,
+            converged=converged,
+            n_iter=self.n_iter,
+            n_passes=self.problem.count.passes - self.before,
+            n_start_passes=self.n_start_passes,
+            n_test_passes=self.n_test_passes,
+            message=message,
+            history=dict(zip(names, map(np.array, zip(*self.log)))),
+            problem=self.problem,
+        )
+
+
+# ---------------------------------------------------------------- the steps
+
+
+def published(climb):
+    """The step of Algorithm 4: the top eigenvectors of Phi, whatever J says. Their values."""
+    values, W = top_eigenvectors(climb.at.phi, climb.at.W.shape[1])
+    climb.move(climb.trial(W))
+    return values
+
+
+def newton(climb):
+    """A step by the exact second-order form, solved by conjugate gradients, where it is slow.
+
+    Taken if J rises; costs a pass for each product and one for each length tried.
+    """
+    past = [residual for _, _, residual, *_ in climb.log[-CONSTANTS.slow - 1 :]]
+    slow = len(past) == CONSTANTS.slow + 1 and past[-1] > past[0] / 2
+    at, (d, q) = climb.at, climb.at.W.shape
+    if not slow or d == q or not isinstance(climb.problem, TwiceDifferentiable):
+        return False
+    second = SecondOrder(climb.problem, at.W, at.phi)
+    Z = second.newton((second.W_bar.T @ at.phi @ second.W).ravel())
+    longest = min(1.0, CONSTANTS.longest / np.linalg.norm(Z))
+    for length in longest * 0.5 ** np.arange(CONSTANTS.halvings):
+        point = climb.trial(geodesic(at.W, Z, length))
+        if point.J > at.J or (point.J > at.J - climb.noise and _falls(point, at)):
+            climb.move(point)
+            climb.memory.clear()
+            return True
+    return False
+
+
+def extrapolated(climb):
+    """Pulay's DIIS: the combination of past Phis whose commutators [Phi, P] cancel best.
+
+    Taken only if J does not fall (beyond rounding) and the residual drops; else a pass is
+    lost and the memory is cleared.
+    """
+    at, memory = climb.at, climb.memory
+    if len(memory) < CONSTANTS.fewest or at.residual > CONSTANTS.near:
+        return False
+    errors = np.array([(e - e.T).ravel() for _, e in memory], dtype=float)
+    m = len(errors)
+    system = np.ones((m + 1, m + 1))
+    system[:m, :m] = errors @ errors.T / (errors[-1] @ errors[-1])
+    system[m, m] = 0
+    weights = np.linalg.lstsq(system, np.r_[np.zeros(m), 1.0], rcond=None)[0][:m]
+    mixture = sum(w * phi for w, (phi, _) in zip(weights, memory, strict=True))
+    point = climb.trial(nearest_eigenvectors(mixture.astype(at.phi.dtype), at.W))
+    if point.J < at.J - climb.noise or point.residual > CONSTANTS.drop * at.residual:
+        memory.clear()
+        return False
+    climb.move(point)
+    return True
+
+
+def shifted(climb):
+    """One step with Phi + shift P, the shift raised until the step passes the test.
+
+    The test J(W+) - J(W) >= <Phi, P+ - P> / 4 is met by every shift of at least the Lipschitz
+    constant of the gradient, so the loop ends. Where the promised gain is below the rounding of
+    J the step is judged by the residual instead; where Phi is lost in the rounding of the shift,
+    which happens when J is nothing but rounding, no step is left.
+    """
+    at, q = climb.at, climb.at.W.shape[1]
+    P = at.W @ at.W.T
+    size = np.linalg.norm(at.phi)
+    floor = CONSTANTS.floor * size
+    here = np.sum(at.W * (at.phi @ at.W))
+    while True:
+        W = top_eigenvectors(at.phi + climb.shift * P, q)[1]
+        promised = float(np.sum(W * (at.phi @ W)) - here)
+        point = climb.trial(W)
+        at_rounding = promised <= CONSTANTS.rounding * climb.noise
+        if at_rounding:
+            passed = point.J >= at.J - climb.noise and _falls(point, at)
+        else:
+            passed = point.J - at.J >= CONSTANTS.promise * promised
+        if passed:
+            climb.move(point, climb.shift)
+            climb.shift = climb.shift / 2 if climb.shift > floor / 8 else 0.0
+            return True
+        lost = climb.shift * np.finfo(at.phi.dtype).eps > size
+        if lost or (at_rounding and promised <= climb.noise):
+            return False
+        climb.shift = max(CONSTANTS.raised * climb.shift, floor)
+
+
+STEPS = (newton, extrapolated, shifted)
+"""What is tried at a point that is not stationary, in this order, until one moves."""
+
+
+def upward_curve(climb):
+    """The lowest curvature at a stationary point, and the tangent along which J curves up most.
+
+    The tangent is None where J nowhere curves upwards.
+    """
+    before = climb.problem.count.passes
+    lowest, Z, _ = SecondOrder(climb.problem, climb.at.W, climb.at.phi).lowest()
+    climb.n_test_passes += climb.problem.count.passes - before
+    return lowest, Z if lowest < -CONSTANTS.upward * np.linalg.norm(climb.at.phi) else None
+
+
+def escaped(climb, Z):
+    """Step along the tangent Z, to either side, as far as J rises; False if it never does."""
+    for t in CONSTANTS.far * 0.5 ** np.arange(CONSTANTS.tries):
+        for sign in (1, -1):
+            point = climb.trial(geodesic(climb.at.W, sign * Z, t))
+            if point.J > climb.at.J + climb.noise:
+                climb.move(point)
+                climb.forget()
+                return True
+    return False
+
+
+def _falls(point, before):
+    return point.residual < CONSTANTS.fall * before.residual
