@@ -1,0 +1,17 @@
+"""What serves this book: its ledger of claims, its figures, its experiments.
+
+The library never imports it. A notebook takes from here what every page needs.
+"""
+
+from importlib import import_module
+
+_HOME = {"check": "checking", "same": "equality", "derive": "symbolic", "printed": "tables"}
+_HOME |= {"results": "tables"}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name):
+    if name in _HOME:
+        return getattr(import_module(f"ismlit.edition.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'ismlit.edition' has no attribute {name!r}")

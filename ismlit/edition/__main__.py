@@ -1,0 +1,80 @@
+"""List claims by chapter and verdict; say all about one; run its check again."""
+
+from __future__ import annotations
+
+import argparse
+
+try:
+    from ismlit.edition.cells import cells, rerun
+    from ismlit.edition.ledger import (
+        TITLES,
+        VERDICTS,
+        ClaimError,
+        by_chapter,
+        ledger,
+        tally,
+        used_by,
+    )
+except ModuleNotFoundError as error:  # the library does without what the book needs
+    raise SystemExit(f"{error.name} is missing: pip install 'ismlit[book]'") from error
+
+
+def describe(claim_id):
+    """All about one claim, as lines of text."""
+    claim, where = ledger()[claim_id], cells().get(claim_id, [])
+    yield f"{claim.id}: {claim.verdict}"
+    yield f"  {claim.where}; {TITLES[claim.chapter]}"
+    yield f"  says   {claim.says}"
+    if claim.note:
+        yield f"  note   {claim.note}"
+    for name, ids in (("uses", claim.uses), ("used by", used_by(claim_id))):
+        if ids:
+            yield f"  {name:6} {', '.join(ids)}"
+    for path, heading in dict.fromkeys(where):
+        yield f"  cell   book/{path.as_posix()}, {heading}"
+
+
+def main(arguments=None):
+    """List claims by chapter and verdict; say all about one; run its check again."""
+    parser = argparse.ArgumentParser(prog="python -m ismlit.edition", description=main.__doc__)
+    parser.add_argument("id", nargs="*", help="say all about these claims")
+    parser.add_argument("--run", action="store_true", help="run their cells again")
+    parser.add_argument("--chapter", choices=TITLES, help="only claims of this part")
+    parser.add_argument("--verdict", choices=VERDICTS, help="only claims with this verdict")
+    parser.add_argument("--find", default="", help="only claims that contain this text")
+    options = parser.parse_args(arguments)
+    unknown = [claim_id for claim_id in options.id if claim_id not in ledger()]
+    if unknown:
+        parser.error(f"not in the ledger: {', '.join(unknown)}")
+    if options.run and not options.id:
+        parser.error("--run needs the id of a claim")
+    if options.id and (options.chapter or options.verdict or options.find):
+        parser.error("either ids, or --chapter, --verdict and --find")
+    if not options.id:
+        _list(options)
+    for claim_id in options.id:
+        print("\n".join(describe(claim_id)))
+        if options.run:
+            try:
+                rerun(claim_id)
+            except ClaimError as error:
+                parser.exit(1, f"{error}\n")
+
+
+def _list(options):
+    """Print the claims asked for, part by part."""
+    chosen = [
+        claim
+        for claim in ledger().values()
+        if options.chapter in (None, claim.chapter)
+        and options.verdict in (None, claim.verdict)
+        and options.find.lower() in f"{claim.id} {claim.where} {claim.says} {claim.note}".lower()
+    ]
+    for title, claims in by_chapter(chosen).items():
+        print(f"\n{title}: {tally(claims)}")
+        for claim in claims:
+            print(f"  {claim.id:30} {claim.verdict:19} {claim.says}")
+
+
+if __name__ == "__main__":
+    main()

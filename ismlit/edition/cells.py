@@ -1,0 +1,97 @@
+"""Which cell of which notebook checks a claim, and running it again."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import re
+import sys
+
+from ismlit.edition.files import book
+from ismlit.edition.ledger import ClaimError, ledger
+
+
+def checked(source):
+    """Ids named in calls of ``check`` in a cell's code."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "check":
+            yield from (a.value for a in node.args if isinstance(a, ast.Constant))
+
+
+def notebooks():
+    """(path within the book, notebook as a dict) of every notebook."""
+    for path in sorted(book().rglob("*.ipynb")):
+        if "checkpoint" not in str(path):
+            yield path.relative_to(book()), json.loads(path.read_text(encoding="utf-8"))
+
+
+def cells():
+    """For each claim id, the (notebook, heading) where ``check`` is called on it."""
+    found = {}
+    for path, notebook in notebooks():
+        heading = ""
+        for cell in notebook["cells"]:
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "markdown":
+                heading = (re.findall(r"^#+ +(.*)$", source, re.M) or [heading])[-1]
+                continue
+            for claim_id in checked(source):
+                found.setdefault(claim_id, []).append((path, heading))
+    return found
+
+
+def link(place):
+    """The address, within the book's sources, of a (notebook, heading)."""
+    path, heading = place
+    slug = re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+    return f"{path.as_posix()}#{slug}"
+
+
+# ---------------------------------------------------------------- running one again
+
+
+def rerun(claim_id):
+    """Run the notebooks that check a claim, each up to its cell; what they print is shown.
+
+    The cells run in this process, one after the other, in a fresh namespace and without windows
+    for figures. An outcome that contradicts the ledger raises, as in the book.
+
+    Raises
+    ------
+    ClaimError
+        If the claim is unknown, has no cell, or comes out otherwise.
+    OSError
+        If the notebook needs a data set that is not to be had.
+    """
+    if claim_id not in ledger():
+        raise ClaimError(f"{claim_id} is not in the ledger; see python -m ismlit.edition")
+    sources = {path: _code(notebook) for path, notebook in notebooks()}
+    places = [path for path, code in sources.items() if any(claim_id in checked(c) for c in code)]
+    if not places:
+        raise ClaimError(f"{claim_id} has no cell: its verdict is {ledger()[claim_id].verdict!r}")
+    for path in places:
+        _run_up_to(claim_id, path, sources[path])
+
+
+def _code(notebook):
+    return ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
+
+
+def _run_up_to(claim_id, path, sources):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    last = max(i for i, source in enumerate(sources) if claim_id in checked(source))
+    names = {"display": print, "__name__": "__main__"}
+    for i, source in enumerate(sources[: last + 1]):
+        silence = contextlib.nullcontext()
+        print(f"{path}: cell {i + 1} of {last + 1}", file=sys.stderr)
+        if claim_id not in checked(source):
+            silence = contextlib.redirect_stdout(io.StringIO())
+        with silence:
+            exec(compile(source, f"{path}, cell {i + 1}", "exec"), names)
+        plt.close("all")

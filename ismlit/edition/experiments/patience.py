@@ -1,0 +1,65 @@
+"""Three hundred of Spiral1's points: which settings of KNet find the arms, draw after draw.
+
+For every draw: NMI (percent) of the spectral start, of the clusters found, and of the clusters of
+all 3000 points by the network.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.neighbors import KNeighborsClassifier
+
+from ismlit.bandwidth import median_distance
+from ismlit.edition.experiments import over_runs
+from ismlit.edition.experiments.table_4_2 import data_of, nmi
+from ismlit.knet import KNetClustering
+from ismlit.spectral import cluster_rows
+
+DRAWS, SIZE = 60, 300
+METHODS = {
+    "Algorithm 3": {
+        "n_vectors": 3,
+        "identity": "pretrained",
+        "batch_size": 5,
+        "n_steps": SIZE // 5,  # an epoch
+        "min_gain": np.inf,
+        "n_init": 1,
+        "max_blocks": 100,
+    },
+    "renewed at every block": {"min_gain": np.inf, "n_init": 1},
+    "renewed when settled": {"n_init": 1},
+    "best of four": {},
+    "best of four, local start": {"init": "self_tuning"},
+}
+
+
+def one(options, draw):
+    """One draw with one method."""
+    X, y = data_of("Spiral1")
+    part = np.random.default_rng(draw).choice(len(X), SIZE, replace=False)
+    sigma = 0.1 * median_distance(X[part])
+    options = dict(bandwidth=sigma, init="spectral", random_state=draw) | options
+    model = KNetClustering(3, **options)
+    with warnings.catch_warnings():  # what does not converge is a result here
+        warnings.simplefilter("ignore")
+        model.fit(X[part])
+    nearest = KNeighborsClassifier(1).fit(X[part], model.labels_)
+    return {
+        "start": nmi(y[part], cluster_rows(model.start_, 3, 0)),
+        "trained": nmi(y[part], model.labels_),
+        "all": nmi(y, model.predict(X)),
+        "all, nearest sample": nmi(y, nearest.predict(X)),
+        "blocks": model.n_iter_,
+    }
+
+
+def rows(only="", folds=10, jobs=1):
+    """One row a method; two draws only when two folds are asked for."""
+    for method, options in METHODS.items():
+        if method.startswith(only):
+            draws = DRAWS if folds > 2 else folds
+            found = Parallel(jobs)(delayed(one)(options, draw) for draw in range(draws))
+            yield {"method": method} | over_runs(found)

@@ -1,0 +1,226 @@
+"""Run times: Figure 5.2 (against n), Figure 3.4 (against d), and the modes of the library.
+
+Times depend on the machine; slopes and ratios within one run do so less.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from functools import partial
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import eigsh, lobpcg
+from sklearn.exceptions import ConvergenceWarning
+
+from ismlit.bandwidth import median_distance
+from ismlit.datasets import make_four_gaussians
+from ismlit.edition.experiments import SEED
+from ismlit.edition.experiments.table_5_4 import METHODS
+from ismlit.gamma import alternative_gamma, label_gamma
+from ismlit.kernels import Gaussian, Polynomial
+from ismlit.problem import Problem
+from ismlit.solver import ism
+
+
+def make_classes(n, d, k, dtype=float):
+    """k classes on a sphere in the first columns of d, unit noise; standardised X (n, d), y."""
+    rng = np.random.default_rng(SEED)
+    y = np.arange(n) % k
+    centres = rng.standard_normal((k, min(d, k)))
+    X = rng.standard_normal((n, d)).astype(dtype)
+    X[:, : centres.shape[1]] += 1.5 * centres[y]
+    X -= X.mean(axis=0)
+    X /= X.std(axis=0)
+    return X, y
+
+
+def coordinate_power(A, *, share=0.1, tol=1e-6, max_iter=10_000):
+    """Largest eigenvalue of symmetric A (d, d) by the coordinate-wise power method.
+
+    Lei, Zhong and Dhillon (2016): each step moves only the coordinates that a power step
+    would change most. Returns the eigenvalue and its vector.
+    """
+    d = len(A)
+    k = max(1, int(share * d))
+    x = np.random.default_rng(SEED).standard_normal(d)
+    x /= np.linalg.norm(x)
+    z = A @ x
+    for _ in range(max_iter):
+        value = x @ z
+        gap = z / value - x
+        if np.linalg.norm(gap) <= tol:
+            break
+        chosen = np.argpartition(-np.abs(gap), k - 1)[:k]
+        step = z[chosen] / value - x[chosen]
+        x[chosen] += step
+        z += A[:, chosen] @ step
+        size = np.linalg.norm(x)
+        x, z = x / size, z / size
+    return x @ z, x
+
+
+def matrix_free_eigenvectors(problem, W, q, *, start=None, tol=1e-8, max_iter=200):
+    """Top q eigenvalues of Phi(W), falling, and their vectors, without forming the matrix.
+
+    LOBPCG on ``problem.operator(W)``: O(n^2 q) a product with the tiles of Psi kept, and
+    O(d q) memory instead of O(d^2). For d much larger than q; `start` (d, q) warm-starts it.
+
+    Raises
+    ------
+    RuntimeError
+        If LOBPCG does not reach `tol` (relative to the largest eigenvalue) in `max_iter` steps.
+    """
+    if 5 * q > problem.d:
+        raise ValueError(f"matrix-free needs d >= 5 q, got d = {problem.d}, q = {q}: use phi(W)")
+    operator = problem.operator(W)
+    block = np.random.default_rng(0).standard_normal((problem.d, q + 2))
+    block[:, :q] += 0 if start is None else 100 * start
+    with warnings.catch_warnings():  # whether it converged is tested below
+        warnings.simplefilter("ignore", UserWarning)
+        block = np.linalg.qr(block)[0].astype(problem.dtype)
+        scale = np.linalg.norm(operator @ block[:, 0])
+        values, vectors = lobpcg(operator, block, tol=tol * scale, maxiter=max_iter)
+    values, vectors = values[:q], vectors[:, :q]
+    error = np.linalg.norm(operator @ vectors - vectors * values) / np.abs(values).max()
+    if not error <= 100 * tol:
+        raise RuntimeError(f"LOBPCG did not converge in {max_iter} steps: residual {error:.1e}")
+    return values, vectors
+
+
+def _seconds(run, turns=3):
+    """Best of some turns: noise of the machine only adds."""
+    best = np.inf
+    for _ in range(turns):
+        start = time.perf_counter()
+        result = run()
+        best = min(best, time.perf_counter() - start)
+    return best, result
+
+
+def solvers_by_n(quick):
+    """Figure 5.2: polynomial kernel, q = 20, all solvers from one start."""
+    for n in (100, 200, 400) if quick else (100, 200, 400, 800, 1600):
+        X, y = make_classes(n, 50, 20)
+        for method in ("ISM, published", "ISM", "DG", "SM", "GM"):
+            options = {} if method.startswith("ISM") else {"max_passes": 5000}
+            run = partial(METHODS[method], X, label_gamma(y), Polynomial(3), 20, **options)
+            seconds, found = _seconds(run, 1)
+            yield dict(
+                what="solvers by n",
+                method=method,
+                size=n,
+                seconds=seconds,
+                passes=found.n_passes - found.n_test_passes,
+                objective=found.objective,
+            )
+
+
+def eigensolvers_by_d(quick):
+    """Figure 3.4: the q = 1 leading eigenvector of Phi, chapter 3's data, d doubling."""
+    for d in 2 ** np.arange(2, 8 if quick else 12):
+        X, first, second = make_four_gaussians(200, d, random_state=SEED)
+        gamma = alternative_gamma(np.eye(2)[first] / 10, second, 1.0)
+        problem = Problem(X, gamma, Gaussian(median_distance(X)))
+        W = np.eye(d, 1)
+        phi = problem.phi(W)
+        phi = phi - min(np.linalg.eigvalsh(phi)[0], 0) * np.eye(d)  # power methods want it PSD
+        start = np.ones(d) / np.sqrt(d)
+        methods = {
+            "all eigenvectors (LAPACK)": lambda A=phi: np.linalg.eigh(A)[0][-1],
+            "one eigenvector (LAPACK)": lambda A=phi, d=d: eigh(A, subset_by_index=(d - 1, d - 1))[
+                0
+            ][0],
+            "Lanczos (ARPACK)": lambda A=phi, v=start: eigsh(A, 1, which="LA", v0=v)[0][0],
+            "coordinate-wise power": lambda A=phi: coordinate_power(A)[0],
+        }
+        exact = np.linalg.eigvalsh(phi)[-1]
+        for method, run in methods.items():
+            seconds, value = _seconds(run)
+            error = abs(value - exact) / exact
+            yield dict(
+                what="eigensolvers by d", method=method, size=int(d), seconds=seconds, error=error
+            )
+
+
+def modes_by_n(quick):
+    """Exact in both precisions, on two threads, and with random features: d = 50, q = 3."""
+    for n in (1000, 2000) if quick else (1000, 2000, 4000, 8000, 16_000, 64_000, 256_000, 10**6):
+        X, y = make_classes(n, 50, 4)
+        kernel = Gaussian(median_distance(X))
+        single = X.astype("float32")
+        exact = dict(tol=1e-4, escape=False)
+        modes = {"exact, float64": partial(ism, X, **exact)} if n <= 8000 else {}
+        if n <= 16_000:
+            modes["exact, float32"] = partial(ism, single, **exact)
+            modes["exact, float32, n_jobs=2"] = partial(ism, single, n_jobs=2, **exact)
+        features = dict(random_features=128, random_state=SEED, tol=1e-4)
+        modes["128 random features, float32"] = partial(ism, single, **features)
+        for mode, run in modes.items():
+            run = partial(run, label_gamma(y), kernel, 3)
+            seconds, found = _seconds(run, 1)
+            yield dict(
+                what="modes by n",
+                method=mode,
+                size=n,
+                seconds=seconds,
+                passes=found.n_passes,
+                objective=found.objective,
+            )
+
+
+def passes_by_d(quick):
+    """One pass with eigenvectors at n = 2000, q = 5: Phi formed, or matrix-free."""
+    for d in (32, 128) if quick else (32, 64, 128, 256, 512, 1024, 2048):
+        X, y = make_classes(2000, d, 6)
+        problem = Problem(X, label_gamma(y), Gaussian(median_distance(X)))
+        W = np.linalg.qr(np.random.default_rng(SEED).standard_normal((d, 5)))[0]
+        modes = {
+            "Phi formed, dense eigenvectors": lambda p=problem, W=W, d=d: eigh(
+                p.phi(W), subset_by_index=(d - 5, d - 1)
+            ),
+            "gradient only": lambda p=problem, W=W: p.objective_and_gradient(W),
+        }
+        if d >= 64:
+            modes["matrix-free eigenvectors, warm start"] = partial(
+                matrix_free_eigenvectors, problem, W, 5, start=W, tol=1e-4
+            )
+        for mode, run in modes.items():
+            seconds, _ = _seconds(run)
+            yield dict(what="passes by d", method=mode, size=d, seconds=seconds)
+
+
+def passes_by_q(quick):
+    """One pass at n = 2000, d = 256, as q grows."""
+    for q in (1, 4) if quick else (1, 2, 4, 8, 16, 32, 64):
+        X, y = make_classes(2000, 256, 10)
+        problem = Problem(X, label_gamma(y), Gaussian(median_distance(X)))
+        W = np.linalg.qr(np.random.default_rng(SEED).standard_normal((256, q)))[0]
+        seconds, _ = _seconds(partial(problem.objective_and_phi, W))
+        yield dict(what="passes by q", method="Phi formed", size=q, seconds=seconds)
+
+
+PARTS = (solvers_by_n, eigensolvers_by_d, modes_by_n, passes_by_d, passes_by_q)
+
+
+def rows(only="", folds=10, jobs=1):
+    """All parts, or those whose name starts with `only`; fewer than ten folds means quick."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for part in PARTS:
+            if part.__name__.startswith(only):
+                yield from part(folds < 10)
+
+
+def slopes(rows, what, upper=True):
+    """{method: slope of log seconds against log size}, over the upper half of the sizes or all."""
+    found = {}
+    for method in dict.fromkeys(r["method"] for r in rows if r["what"] == what):
+        points = [
+            (r["size"], r["seconds"]) for r in rows if (r["what"], r["method"]) == (what, method)
+        ]
+        x, y = np.log(np.array(sorted(points))).T
+        half = len(x) // 2 if upper and len(x) > 3 else 0
+        found[method] = float(np.polyfit(x[half:], y[half:], 1)[0])
+    return found

@@ -1,0 +1,139 @@
+"""The ledger of claims, read from ``book/claims/*.yml``: the one source of every verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+
+from ismlit.edition.files import book
+
+VERDICTS = (
+    "holds",
+    "holds as corrected",
+    "fails",
+    "reproduced",
+    "not reproduced",
+    "definition",
+    "not checkable",
+    "open",
+)
+"""Every verdict a row may carry. "open" means: nobody has checked it yet."""
+
+UNCHECKED = ("not checkable", "open")
+
+
+TITLES = {
+    "1": "Chapter 1: what the thesis sets out to do",
+    "2": "Chapter 2: background",
+    "3": "Chapter 3: alternative clustering",
+    "A": "Appendix A: the proofs of chapter 3",
+    "4": "Chapter 4: deep kernel clustering",
+    "B": "Appendix B: chapter 4's derivations and figures",
+    "5": "Chapter 5: interpretable kernel dimension reduction",
+    "C": "Appendix C: the proofs of chapter 5",
+    "6": "Chapter 6: kernel dependence networks",
+    "D": "Appendix D: the proofs of chapter 6",
+    "7": "Chapter 7: what the thesis concludes",
+    "papers": "What the papers add",
+}
+"""The parts of the ledger, in reading order; each has its file in ``book/claims``."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row of the ledger.
+
+    `where` is the place in the thesis or paper, `says` the statement in our words, `note`
+    the correction, the counterexample, or the reason; `uses` the ids it builds on; `matters`
+    marks an error that changes a conclusion.
+    """
+
+    id: str
+    chapter: str
+    where: str
+    says: str
+    verdict: str
+    note: str = ""
+    uses: tuple = ()
+    matters: bool = False
+
+
+class ClaimError(AssertionError):
+    """A computed outcome that contradicts the ledger."""
+
+
+@cache
+def ledger():
+    """All claims by id, in reading order.
+
+    Examples
+    --------
+    >>> from ismlit.edition.ledger import ledger
+    >>> ledger()["alg-4"].verdict
+    'fails'
+    """
+    import yaml
+
+    claims = {}
+    for path in sorted(
+        (book() / "claims").glob("*.yml"), key=lambda path: [*TITLES].index(path.stem)
+    ):
+        for row in yaml.safe_load(path.read_text(encoding="utf-8")):
+            row["uses"] = tuple(row.get("uses", ()))
+            claim = Claim(chapter=path.stem, **row)
+            if claim.id in claims:
+                raise ClaimError(f"{claim.id} stands twice in the ledger")
+            claims[claim.id] = claim
+    return claims
+
+
+def counts(claims=None):
+    """How many of the claims (all of the ledger when None) carry each verdict."""
+    claims = ledger().values() if claims is None else claims
+    number = Counter(claim.verdict for claim in claims)
+    return {verdict: number[verdict] for verdict in VERDICTS if number[verdict]}
+
+
+def by_chapter(claims):
+    """{title of the chapter: its claims}, in reading order; chapters without one are left out."""
+    found = {title: [c for c in claims if c.chapter == key] for key, title in TITLES.items()}
+    return {title: here for title, here in found.items() if here}
+
+
+def tally(claims=None):
+    """`counts` in words: "3 holds, 1 fails"."""
+    return ", ".join(f"{number} {verdict}" for verdict, number in counts(claims).items())
+
+
+def rests_on(claim_id):
+    """Every claim that a claim builds on, directly or through others, as a set of ids.
+
+    Examples
+    --------
+    >>> from ismlit.edition.ledger import rests_on
+    >>> sorted(rests_on("eq-5.3"))
+    ['eq-5.1', 'eq-5.2']
+    """
+    found, waiting = set(), list(ledger()[claim_id].uses)
+    while waiting:
+        used = waiting.pop()
+        if used not in found:
+            found.add(used)
+            waiting += ledger()[used].uses
+    return found
+
+
+@cache
+def _users():
+    """For each claim, the ids of those that name it among what they use."""
+    users = {claim_id: [] for claim_id in ledger()}
+    for claim in ledger().values():
+        for used in claim.uses:
+            users[used].append(claim.id)
+    return users
+
+
+def used_by(claim_id):
+    """Ids of the claims that name a claim among those they use."""
+    return tuple(_users()[claim_id])
