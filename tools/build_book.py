@@ -1,0 +1,115 @@
+"""Build the book into ``_build/html``, warnings being errors.
+
+``--execute`` first executes every notebook in a copy of the tree, so that what is committed does
+not change, and builds from there. Otherwise the stored outputs are shown.
+
+When npm is here, MathJax is fetched once into ``.mathjax/`` and becomes part of the book, which
+then works offline; else its pages take MathJax from the public network of Sphinx's choice.
+"""
+
+import argparse
+import io
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from tools import npm
+from tools.execute_notebooks import ROOT, execute_all, notebooks_of
+
+MATHJAX = "mathjax@3.2.2"  # version 4 has another layout
+MATHJAX_DIR = ROOT / ".mathjax"
+SCRIPT = "mathjax/tex-chtml-full.js"
+
+
+def fetch_mathjax():
+    """Is MathJax in ``.mathjax/``, after trying to get it there?"""
+    fonts = "output/chtml/fonts/woff-v2"
+    wanted = {
+        "es5/tex-chtml-full.js": SCRIPT,
+        f"es5/{fonts}": f"mathjax/{fonts}",
+        "LICENSE": "mathjax/LICENSE",
+    }
+    return npm.fetch(MATHJAX, wanted, MATHJAX_DIR)
+
+
+def copy_tree(target):
+    """Copy what the book is made of, and nothing else, into an empty folder."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for name in ("_config.yml", "_toc.yml"):
+        shutil.copy(ROOT / name, target)
+    shutil.copytree(
+        ROOT / "book", target / "book", ignore=shutil.ignore_patterns(".ipynb_checkpoints")
+    )
+
+
+def build(source):
+    """Build from the folder ``source`` into ``_build/html``; return the exit status."""
+    config = yaml.safe_load((source / "_config.yml").read_text(encoding="utf8"))
+    if fetch_mathjax():
+        settings = config["sphinx"]["config"]
+        settings["html_static_path"].append(str(MATHJAX_DIR))
+        settings["mathjax_path"] = SCRIPT
+    else:
+        print("no MathJax here: pages will take it from the network")
+    output = ROOT / "_build"
+    output.mkdir(exist_ok=True)
+    config_file = output / "_config.yml"
+    config_file.write_text(yaml.safe_dump(config, allow_unicode=True), encoding="utf8")
+    # Always all pages: an incremental build shows only the warnings of the pages that changed.
+    for stale in ("html", ".doctrees", ".jupyter_cache"):
+        shutil.rmtree(output / stale, ignore_errors=True)
+    program = Path(sys.executable).with_name("jupyter-book")
+    command = [str(program), "build", "-W", "-n", "-q", "--keep-going"]
+    command += ["--config", str(config_file), "--toc", str(source / "_toc.yml")]
+    command += ["--path-output", str(ROOT), str(source)]
+    status = subprocess.run(command, cwd=source).returncode
+    lighten(output / "html")
+    return status
+
+
+def lighten(site):
+    """Make the pages load less: 256 colours a picture, and icons by font alone.
+
+    The theme brings its icons twice, as fonts and as a script of half a megabyte.
+    """
+    from PIL import Image
+
+    for path in (site / "_images").glob("*.png"):
+        with Image.open(path) as picture:
+            if getattr(picture, "is_animated", False):
+                continue
+            small = io.BytesIO()
+            picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
+                small, "PNG", optimize=True
+            )
+        if small.tell() < path.stat().st_size:
+            path.write_bytes(small.getvalue())
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf8")
+        path.write_text(re.sub(r"<script[^>]*/fontawesome\.js[^>]*></script>", "", text), "utf8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--execute", action="store_true", help="execute every notebook first")
+    parser.add_argument("--jobs", type=int, default=2, help="how many notebooks at once")
+    options = parser.parse_args()
+    source = ROOT
+    if options.execute:
+        source = ROOT / "_build" / "executed"
+        copy_tree(source)
+        if execute_all(notebooks_of(source), options.jobs):
+            sys.exit("the book was not built, because notebooks failed")
+    status = build(source)
+    if status:
+        sys.exit(f"the book was not built without warnings (exit status {status})")
+    print(f"\nThe book is built; open file://{ROOT / '_build' / 'html' / 'index.html'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Execute notebooks in place and store their outputs in a form that does not churn.
+
+``python -m tools.execute_notebooks [--jobs N] [NOTEBOOK ...]`` executes those named, or all of the
+book. A notebook that fails keeps what it had. One whose data sets are not to be had is skipped,
+visibly, and keeps its stored outputs. It names them in its metadata: ``{"ismlit":
+{"requires_data": ["cancer"]}}``.
+"""
+
+import argparse
+import multiprocessing
+import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parents[1]
+TIMEOUT = 300  # seconds a cell
+
+
+def missing_data(notebook):
+    """Names of the data sets that a notebook requires and that cannot be had here."""
+    names = notebook.metadata.get("ismlit", {}).get("requires_data", [])
+    if not names:
+        return []
+    from ismlit.datasets import is_available
+
+    return [name for name in names if not is_available(name)]
+
+
+def normalise(notebook):
+    """Drop what differs from run to run or from machine to machine; number the cells 1 to n."""
+    notebook.metadata["kernelspec"] = {
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+        "name": "python3",
+    }
+    notebook.metadata["language_info"] = {"file_extension": ".py", "name": "python"}
+    notebook.metadata.pop("widgets", None)
+    count = 0
+    for cell in notebook.cells:
+        for key in ("execution", "ExecuteTime", "collapsed", "scrolled"):
+            cell.metadata.pop(key, None)
+        if cell.cell_type != "code":
+            continue
+        if cell.source.strip():
+            count += 1
+            cell.execution_count = count
+        else:
+            cell.execution_count = None
+            cell.outputs = []
+        for output in cell.outputs:
+            if output.output_type == "execute_result":
+                output.execution_count = cell.execution_count
+    return notebook
+
+
+def execute(path):
+    """Execute one notebook file in place. Returns (path, status, detail)."""
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+    notebook = nbformat.read(path, as_version=4)
+    missing = missing_data(notebook)
+    if missing:
+        return path, "skipped", f"data not available: {', '.join(missing)}"
+    client = NotebookClient(
+        notebook,
+        timeout=TIMEOUT,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        extra_arguments=["--IPKernelApp.log_level=40"],  # no advice on encryption at each start
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    try:
+        client.execute()
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        return path, "failed", str(error)
+    text = nbformat.writes(normalise(notebook)) + "\n"
+    if path.read_text(encoding="utf8") != text:
+        path.write_text(text, encoding="utf8")
+        return path, "changed", ""
+    return path, "same", ""
+
+
+def execute_all(paths, jobs=2):
+    """Execute notebooks, ``jobs`` at a time; print what happened; return how many failed."""
+    from tqdm import tqdm
+
+    results = []
+    # A kernel is a process of its own; the workers only wait for it.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=jobs, mp_context=context) as pool:
+        tasks = [pool.submit(execute, path) for path in paths]
+        for task in tqdm(as_completed(tasks), total=len(tasks), unit="notebook", disable=None):
+            results.append(task.result())
+    for path, status, detail in sorted(results):
+        if status in ("skipped", "failed"):
+            print(f"{status.upper()} {path.name}: {detail}")
+    counts = {s: sum(r[1] == s for r in results) for s in ("changed", "same", "skipped", "failed")}
+    print(f"{len(results)} notebooks: " + ", ".join(f"{n} {s}" for s, n in counts.items() if n))
+    return counts["failed"]
+
+
+def notebooks_of(root):
+    """Every notebook of the book below ``root``, in a stable order."""
+    found = sorted((root / "book").rglob("*.ipynb"))
+    return [path for path in found if ".ipynb_checkpoints" not in path.parts]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("notebook", nargs="*", type=Path, help="default: all of the book")
+    parser.add_argument("--jobs", type=int, default=2, help="how many at once (default 2)")
+    options = parser.parse_args()
+    paths = [path.resolve() for path in options.notebook] or notebooks_of(ROOT)
+    sys.exit(execute_all(paths, options.jobs) > 0)
+
+
+if __name__ == "__main__":
+    main()

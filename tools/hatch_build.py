@@ -1,0 +1,46 @@
+"""What a wheel gets besides the package: the book's claims, numbers and notebooks, without outputs.
+
+Hatchling runs this. An editable install reads ``book/`` itself and gets no copy.
+"""
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+FOLDERS = ("claims", "results", "thesis")
+
+
+def stripped(text):
+    """The text of a notebook without what executing it left."""
+    notebook = json.loads(text)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+    return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+
+
+def copy(book, target):
+    """Copy from `book` to the folder `target` what an installed `ismlit.edition` reads."""
+    for name in FOLDERS:
+        shutil.copytree(book / name, target / name, ignore=shutil.ignore_patterns(".*"))
+    for path in book.rglob("*.ipynb"):
+        if ".ipynb_checkpoints" not in path.parts:
+            place = target / path.relative_to(book)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(stripped(path.read_text(encoding="utf8")), encoding="utf8")
+
+
+class BookHook(BuildHookInterface):
+    """Adds the book to a wheel as ``ismlit/edition/_book``."""
+
+    def initialize(self, version, build_data):
+        self.folder = tempfile.mkdtemp()
+        if version != "editable":
+            copy(Path(self.root) / "book", Path(self.folder))
+            build_data["force_include"][self.folder] = "ismlit/edition/_book"
+
+    def finalize(self, version, build_data, artifact_path):
+        shutil.rmtree(self.folder)
