@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ismlit.bandwidth import neighbour_distance
 from ismlit.kernels import (
     Gaussian,
     Kernel,
@@ -10,9 +11,9 @@ from ismlit.kernels import (
     Polynomial,
     RelativeGaussian,
     Squared,
-    nearest_neighbour_distance,
 )
-from ismlit.phi import Problem
+from ismlit.layers import LayerSolver, Recipe
+from ismlit.problem import Problem
 
 
 def inverse(beta, xp):
@@ -36,7 +37,7 @@ FAMILY = {
 def kernel_for(name, X):
     """The kernel of this name; the relative one needs a bandwidth per row of X."""
     if FAMILY[name] == "relative":
-        return RelativeGaussian(nearest_neighbour_distance(X, k=2))
+        return RelativeGaussian(neighbour_distance(X, k=2))
     return FAMILY[name]
 
 
@@ -50,6 +51,11 @@ def random_problem(name, rng, n=13, d=4, tile=5):
 def orthonormal(d, q, rng):
     """A random orthonormal (d, q)."""
     return np.linalg.qr(rng.standard_normal((d, q)))[0]
+
+
+def layer_solver(y, **recipe):
+    """Of layers for these labels, with numbers that are the same every time."""
+    return LayerSolver(np.asarray(y), Recipe(**recipe), np.random.RandomState(0))
 
 
 def brute_force(problem, W, order=0):

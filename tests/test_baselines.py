@@ -3,19 +3,16 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn import datasets
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import scale
 
-from ismlit.baselines import (
-    cayley,
-    dimension_growth,
-    grassmann_trust_region,
-    stiefel_descent,
-)
-from ismlit.gamma import supervised
+from ismlit.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
+from ismlit.gamma import label_gamma
 from ismlit.grassmann import principal_angles
-from ismlit.ism import ism
 from ismlit.kernels import Gaussian, Polynomial
-from ismlit.phi import Problem
+from ismlit.problem import Problem
+from ismlit.solver import ism, published_ism
 from tests.problems import orthonormal
 
 PEERS = [dimension_growth, stiefel_descent, grassmann_trust_region]
@@ -27,7 +24,7 @@ def problem(rng):
     X, y = rng.standard_normal((60, 5)), np.arange(60) % 3
     X[:, 0] += 2 * (y == 1)
     X[:, 1] += 2 * (y == 2)
-    return X - X.mean(axis=0), supervised(y)
+    return X - X.mean(axis=0), label_gamma(y)
 
 
 @pytest.fixture(params=PEERS, ids=lambda f: f.__name__)
@@ -53,6 +50,14 @@ def test_trust_region_uses_the_exact_hessian(problem):
     assert found.n_iter <= 12  # without the f'' part it takes more
 
 
+def test_steps_of_the_stiefel_method_are_those_of_barzilai_and_borwein(rng):
+    """Other steps arrive as well, after hundreds of them."""
+    X, y = rng.standard_normal((60, 5)), np.arange(60) % 3
+    X += 2 * np.eye(5)[y] * (y > 0)[:, None]
+    found = stiefel_descent(X - X.mean(axis=0), label_gamma(y), Gaussian(2.0), 2)
+    assert found.converged and found.n_passes < 60
+
+
 def test_dimension_growth_is_greedy(problem):
     """Its first column is the answer for q = 1, whatever q is; its end is not stationary."""
     one = dimension_growth(*problem, Gaussian(2.0), 1)
@@ -63,21 +68,10 @@ def test_dimension_growth_is_greedy(problem):
     assert two.objective < ism(*problem, Gaussian(2.0), 2).objective
 
 
-def test_cayley_is_its_formula_and_feasible(rng):
-    for _ in range(8):  # a QR that flips a column would show in some
-        W, G = orthonormal(6, 2, rng) @ np.diag(rng.choice([-1, 1], 2)), rng.standard_normal((6, 2))
-        A = G @ W.T - W @ G.T
-        expected = np.linalg.solve(np.eye(6) - 0.2 * A, (np.eye(6) + 0.2 * A) @ W)
-        assert_allclose(cayley(W, G, 0.4), expected, atol=1e-13)
-    for step in (1e-6, 1.0, 1e6):
-        moved = cayley(W, G, step)
-        assert_allclose(moved.T @ moved, np.eye(2), atol=1e-13)
-
-
 def test_a_budget_of_passes_is_kept(peer, problem):
     with pytest.warns(UserWarning, match="not converged"):
-        found = peer(*problem, Gaussian(2.0), 2, max_phi=6, init="random", random_state=0)
-    assert not found.converged and found.n_phi <= 8  # a column's first pass is always made
+        found = peer(*problem, Gaussian(2.0), 2, max_passes=6, init="random", random_state=0)
+    assert not found.converged and found.n_passes <= 8  # a column's first pass is always made
     assert found.objective == pytest.approx(
         Problem(*problem, Gaussian(2.0)).objective(found.W), rel=1e-12
     )
@@ -87,7 +81,24 @@ def test_history_counts_passes(peer, problem):
     found = peer(*problem, Gaussian(2.0), 2)
     passes = found.history["passes"]
     assert len(passes) == len(found.history["objective"])
-    assert (np.diff(passes) > 0).all() and passes[-1] <= found.n_phi
+    assert (np.diff(passes) > 0).all() and passes[-1] <= found.n_passes
+
+
+@pytest.mark.parametrize(
+    "solve", [ism, published_ism, dimension_growth, stiefel_descent, grassmann_trust_region]
+)
+def test_a_second_solve_of_one_problem_counts_its_own_passes(solve, rng):
+    """The count of a problem goes on; every result and history begins at its own start."""
+    if solve is grassmann_trust_region:
+        pytest.importorskip("pymanopt", reason="the Grassmann trust region needs pymanopt")
+    X, y = rng.standard_normal((40, 4)), np.arange(40) % 3
+    X[:, 0] += 2 * y
+    problem = Problem(X, label_gamma(y), Gaussian(2.0))
+    first, second = (solve(problem, q=2, tol=1e-3) for _ in range(2))
+    assert problem.count.passes >= first.n_passes + second.n_passes
+    assert first.n_passes == second.n_passes
+    assert np.array_equal(first.history["passes"], second.history["passes"])
+    assert 1 <= second.history["passes"][0] <= second.history["passes"][-1] <= second.n_passes
 
 
 def test_bad_q_is_refused(peer, problem):
@@ -125,8 +136,23 @@ def test_single_precision_is_kept(peer, problem):
 
 def test_a_spent_budget_is_not_convergence(problem):
     for budget in range(5, 40):
-        options = dict(max_phi=budget, init="random", random_state=1)
+        options = dict(max_passes=budget, init="random", random_state=1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             found = dimension_growth(*problem, Gaussian(2.0), 1, **options)
         assert not found.converged or found.residual < 1e-5
+
+
+@pytest.fixture
+def wine():
+    bunch = datasets.load_wine()
+    return scale(bunch.data), bunch.target
+
+
+def test_a_trust_region_cut_short_does_not_claim_to_converge(wine):
+    """However small the objective: what is small is told by ||Phi||, not by 1."""
+    pytest.importorskip("pymanopt", reason="the Grassmann trust region needs pymanopt")
+    task = wine[0], 1e-6 * label_gamma(wine[1]), Gaussian(3.0), 2
+    with pytest.warns(UserWarning, match="not converged"):
+        found = grassmann_trust_region(*task, max_iter=1, init="random", random_state=0)
+    assert not found.converged and found.residual > 1e-3

@@ -90,6 +90,34 @@ def test_relations_are_what_they_say():
     assert_allclose(x**2 + y**2, 1)
 
 
+def test_a_line_is_a_line():
+    """Both variables are one, over all of [-1, 1]."""
+    x, y = datasets.make_relation("line", 500, noise=0, random_state=0)
+    assert np.array_equal(x, y) and -1 <= x.min() < -0.9 and 0.9 < x.max() <= 1
+
+
+def test_independent_variables_are_independent_and_uniform():
+    """No power of one tells anything of a power of the other, and both fill [-1, 1]."""
+    x, y = datasets.make_relation("independent", 4000, noise=0, random_state=0)
+    for a in (1, 2, 3):
+        for b in (1, 2, 3):
+            assert abs(np.corrcoef(x**a, y**b)[0, 1]) < 0.06  # four deviations: 4 / sqrt(4000)
+    for values in (x, y):
+        assert np.abs(np.sort(values) - np.linspace(-1, 1, 4000)).max() < 0.08
+    shares = np.histogram2d(x, y, bins=2)[0] / 4000
+    assert_allclose(shares, 0.25, atol=0.03)
+
+
+@pytest.mark.parametrize("kind", ["line", "parabola", "circle", "independent"])
+def test_relations_have_the_noise_asked_for(kind):
+    """It is added to both variables, normal with the given deviation; the rest is the same."""
+    clean = datasets.make_relation(kind, 4000, noise=0, random_state=3)
+    noisy = datasets.make_relation(kind, 4000, noise=0.1, random_state=3)
+    for before, after in zip(clean, noisy):
+        assert np.std(after - before) == pytest.approx(0.1, rel=0.05)
+        assert abs(np.mean(after - before)) < 0.01
+
+
 def test_rings_lie_in_their_plane():
     X, y, plane = datasets.make_rings(300, 5, noise=0, random_state=1)
     radii = np.linalg.norm(X @ plane, axis=1)
@@ -262,6 +290,13 @@ def test_spiral_arms():
     assert_allclose([radius.min(), radius.max()], [0.3, 2])
     with pytest.raises(ValueError, match="multiple of 3"):
         datasets.make_spiral(100)
+
+
+def test_arms_of_the_spiral_lie_beside_each_other():
+    """Where they have one radius, two arms that follow each other are 4 radians apart."""
+    X, arm = datasets.make_spiral(90, noise=0, random_state=0)
+    angles = np.array([np.arctan2(*X[arm == k].T) for k in range(3)])
+    assert_allclose(np.diff(angles, axis=0) % (2 * np.pi), 4)
 
 
 def test_random_labels_are_balanced():

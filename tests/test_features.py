@@ -4,13 +4,14 @@ from numpy.testing import assert_allclose
 from sklearn.preprocessing import scale
 
 from ismlit import datasets
-from ismlit.features import FeatureProblem
-from ismlit.gamma import DenseGamma, Gamma, supervised
+from ismlit.bandwidth import median_distance
+from ismlit.features import FeatureProblem, _distinct_rows
+from ismlit.gamma import DenseGamma, Gamma, label_gamma
 from ismlit.grassmann import principal_angles
-from ismlit.ism import ism
-from ismlit.kernels import Gaussian, Polynomial, median_distance
+from ismlit.kernels import Gaussian, Polynomial
 from ismlit.optimality import certify
-from ismlit.phi import Problem
+from ismlit.problem import Problem
+from ismlit.solver import ism
 from tests.problems import orthonormal
 
 
@@ -18,7 +19,7 @@ from tests.problems import orthonormal
 def data(rng):
     y = np.arange(60) % 3
     X = rng.standard_normal((60, 5)) + np.c_[2 * (y == 1), 2 * (y == 2), np.zeros((60, 3))]
-    return X, supervised(y), Gaussian(1.7)
+    return X, label_gamma(y), Gaussian(1.7)
 
 
 def dense(problem, W):
@@ -73,14 +74,37 @@ def test_only_the_subspace_counts(data, rng):
     assert_allclose(problem.objective_and_phi(W @ R)[1], problem.objective_and_phi(W)[1], atol=1e-9)
 
 
+@pytest.mark.parametrize("balanced", [False, True])
+@pytest.mark.parametrize("classes", [2, 17, 54, 250, 256])
+def test_every_class_is_one_row_of_gamma(classes, balanced, rng):
+    """Equal rows of F are found to be equal, however many classes: none is counted twice.
+
+    Numbers of samples that no block size divides: there, equal rows give products that differ.
+    """
+    for n in (3 * classes + 1, 3 * classes + 3, 4 * classes + 3):
+        y = rng.permutation(np.r_[np.arange(classes), rng.integers(0, classes, n - classes)])
+        F = label_gamma(y, balanced).F
+        first, code = _distinct_rows(F)
+        assert len(first) == classes == len(set(zip(code.tolist(), y.tolist())))
+        assert np.array_equal(F[first][code], F)
+
+
+def test_rows_that_differ_in_one_entry_are_told_apart(rng):
+    """Whatever the entry, and however small the difference; order and repeats do not matter."""
+    rows = np.vstack([np.zeros(5), np.eye(5) * 1e-300, np.eye(5)])
+    drawn = rng.permutation(np.r_[np.arange(11), rng.integers(0, 11, 50)])
+    first, code = _distinct_rows(rows[drawn])
+    assert len(first) == 11 == len(set(zip(code.tolist(), drawn.tolist())))
+
+
 @pytest.mark.parametrize("name", ["wine", "breast_cancer"])
 def test_finds_the_exact_subspace(name):
     bunch = getattr(datasets, f"load_{name}")()
     X, y = scale(bunch.data), bunch.target
     kernel, q = Gaussian(median_distance(X)), len(np.unique(y)) - 1
-    exact = ism(X, supervised(y), kernel, q)
-    found = ism(X, supervised(y), kernel, q, random_features=128, random_state=0)
-    assert found.converged and found.n_phi_test == 0
+    exact = ism(X, label_gamma(y), kernel, q)
+    found = ism(X, label_gamma(y), kernel, q, random_features=128, random_state=0)
+    assert found.converged and found.n_test_passes == 0
     assert np.degrees(principal_angles(found.W, exact.W)).max() < 2  # the design's target
     assert np.diff(found.history["objective"]).min() > 0
 
@@ -102,10 +126,26 @@ def test_what_features_cannot_do_is_refused(data, rng):
     with pytest.raises(ValueError, match="labels"):
         FeatureProblem(X, DenseGamma(gamma.to_dense()), kernel)
     many = Gamma(rng.standard_normal((300, 2)), np.ones(2))
-    with pytest.raises(ValueError, match="256 distinct rows"):
+    with pytest.raises(ValueError, match="256 "):
         FeatureProblem(rng.standard_normal((300, 3)), many, kernel)
     with pytest.raises(ValueError, match="positive whole number"):
         FeatureProblem(X, gamma, kernel, features=0)
+
+
+def test_as_many_classes_as_promised_are_taken(rng):
+    """256 classes can be solved by random features, 257 cannot; J is that of the features."""
+    y = rng.permutation(np.arange(1031) % 257)
+    X, W = rng.standard_normal((1031, 3)), orthonormal(3, 1, rng)
+    with pytest.raises(ValueError, match="at most 256 distinct rows"):
+        FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=4)
+    X, y = X[y < 256], y[y < 256]
+    problem = FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=4)
+    aligned, _ = problem._aligned(W)
+    angles = (X - X.mean(axis=0)) @ aligned @ problem.frequencies(1)
+    waves = np.hstack([np.cos(angles), np.sin(angles)]) / 2
+    H = np.eye(len(y)) - 1 / len(y)
+    same = y[:, None] == y
+    assert problem.objective(W) == pytest.approx(np.sum((H @ same @ H) * (waves @ waves.T)))
 
 
 @pytest.mark.filterwarnings("ignore")  # the cluster's own
@@ -123,7 +163,7 @@ def test_a_dask_cluster_gives_the_same_answer(data):
             there = [ism(X, gamma, kernel, 2, n_jobs=2, **options) for options in calls]
     for one, other in zip(here, there):
         assert_allclose(one.W, other.W, atol=1e-12)
-        assert one.n_phi == other.n_phi
+        assert one.n_passes == other.n_passes
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -133,7 +173,7 @@ def test_converges_with_more_columns_than_the_labels_determine(seed):
     d, y = 4 + seed % 4, np.arange(60) % 3
     X = rng.standard_normal((60, d)) + np.pad(2.0 * np.eye(3)[y][:, 1:], ((0, 0), (0, d - 2)))
     q = 2 + seed % (d - 2)
-    found = ism(X, supervised(y), Gaussian(1.0), q, random_features=128, random_state=0)
+    found = ism(X, label_gamma(y), Gaussian(1.0), q, random_features=128, random_state=0)
     assert found.converged and np.diff(found.history["objective"]).min() > 0
 
 

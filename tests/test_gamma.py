@@ -6,22 +6,21 @@ from numpy.testing import assert_allclose
 from scipy.stats import ortho_group
 from sklearn.exceptions import DataConversionWarning
 
+from ismlit.dependence import aligned_sum, hsic, ideal_hsic, normalized_hsic
 from ismlit.gamma import (
     DenseGamma,
     Gamma,
-    aligned_sum,
-    alternative,
+    alternative_gamma,
+    as_gamma,
     class_table,
-    guidance,
-    hsic,
-    ideal_hsic,
-    normalized_hsic,
+    embedding_gamma,
+    guidance_gamma,
+    label_gamma,
     one_hot,
-    supervised,
-    unsupervised,
 )
-from ismlit.kernels import Gaussian, Kernel, Linear, Polynomial, Squared, gram
-from ismlit.phi import Problem
+from ismlit.kernels import Gaussian, Kernel, Linear, Polynomial, Squared
+from ismlit.pairs import gram
+from ismlit.problem import Problem
 
 
 def centring(n):
@@ -32,7 +31,7 @@ def test_supervised_is_hyyh_for_any_labels():
     y = np.array(["b", "a", "c", "a", "b", "b"])
     Y = np.array([[v == c for c in "abc"] for v in y], dtype=float)
     expected = centring(6) @ Y @ Y.T @ centring(6)
-    assert_allclose(supervised(y).to_dense(), expected, atol=1e-15)
+    assert_allclose(label_gamma(y).to_dense(), expected, atol=1e-15)
 
 
 def test_builders_agree_with_their_formulas(rng):
@@ -44,9 +43,9 @@ def test_builders_agree_with_their_formulas(rng):
     )
     H, Y, D = centring(n), one_hot(y), np.diag(degrees**-0.5)
     cases = {
-        "unsupervised": (unsupervised(U, degrees), D @ H @ U @ U.T @ H @ D),
+        "unsupervised": (embedding_gamma(U, degrees), D @ H @ U @ U.T @ H @ D),
         "alternative": (
-            alternative(U, y, 0.4, degrees),
+            alternative_gamma(U, y, 0.4, degrees),
             D @ H @ (U @ U.T - 0.4 * Y @ Y.T) @ H @ D,
         ),
     }
@@ -59,7 +58,7 @@ def test_builders_agree_with_their_formulas(rng):
 
 
 def test_gamma_is_centred():
-    assert_allclose(supervised([0, 1, 1, 2, 1]) @ np.ones((5, 1)), 0, atol=1e-15)
+    assert_allclose(label_gamma([0, 1, 1, 2, 1]) @ np.ones((5, 1)), 0, atol=1e-15)
 
 
 def test_biased_hsic_is_the_squared_norm_of_the_cross_covariance(rng):
@@ -89,17 +88,20 @@ def test_normalised_hsic_bounds(rng):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: supervised([1, 1, 1]), "at least two classes, got only"),
+        (lambda: label_gamma([1, 1, 1]), "at least two classes, got only"),
         (lambda: DenseGamma(np.ones((2, 3))), "square"),
         (lambda: DenseGamma([[0.0, 1], [2, 0]]), "must be symmetric"),
         (lambda: DenseGamma([[np.nan, 0], [0, 1.0]]), "NaN"),
-        (lambda: alternative(np.eye(3), [0, 1, 1], 1.0, degrees=[1, 0, 1]), "positive"),
+        (lambda: alternative_gamma(np.eye(3), [0, 1, 1], 1.0, degrees=[1, 0, 1]), "positive"),
         (lambda: hsic(np.eye(3), np.eye(4)), "one size"),
         (lambda: hsic(np.eye(3), np.eye(3), estimator="fair"), "'unbiased'"),
         (lambda: hsic(np.eye(3), np.eye(3), estimator="unbiased"), "at least 4"),
         (lambda: normalized_hsic(np.ones((3, 3)), np.eye(3)), "constant"),
         (lambda: normalized_hsic(np.full((13, 13), 1e6 / 3), np.eye(13)), "constant"),
-        (lambda: alternative(np.eye(3), [0, 1, 1], 1.0, degrees=[2.0]), "one degree per sample"),
+        (
+            lambda: alternative_gamma(np.eye(3), [0, 1, 1], 1.0, degrees=[2.0]),
+            "one degree per sample",
+        ),
         (lambda: Gamma(np.eye(3), [1, np.nan, 1]), "s must be finite"),
     ],
 )
@@ -120,17 +122,54 @@ def test_guidance_is_the_scaled_centred_indicator(rng):
     F = np.zeros((6, 3))
     F[known] = centring(4) @ one_hot(y[known])
     F /= np.linalg.norm(F, 2)
-    assert_allclose(guidance(y, 0.7).to_dense(), 0.7 * F @ F.T, atol=1e-15)
+    assert_allclose(guidance_gamma(y, 0.7).to_dense(), 0.7 * F @ F.T, atol=1e-15)
     scores = rng.standard_normal((6, 2))
     centred = centring(6) @ scores
     expected = -2 * centred @ centred.T / np.linalg.norm(centred, 2) ** 2
-    assert_allclose(guidance(scores, -2.0).to_dense(), expected, atol=1e-14)
+    assert_allclose(guidance_gamma(scores, -2.0).to_dense(), expected, atol=1e-14)
+
+
+def test_labels_that_guide_may_be_words():
+    expected = guidance_gamma([0, 1, -1, 1], 2.0)
+    words = np.array(["a", "b", None, "b"], dtype=object)
+    assert_allclose(guidance_gamma(words, 2.0).F, expected.F)
+    words[2] = -1
+    assert_allclose(guidance_gamma(words, 2.0).F, expected.F)
+    assert_allclose(guidance_gamma(["a", "b", "b"], 2.0).F, guidance_gamma([0, 1, 1], 2.0).F)
+
+
+def test_unknown_labels_among_numbers_kept_as_objects():
+    """Numbers in an array of objects guide as plain numbers do; None and -1 are unknown."""
+    found = guidance_gamma(np.array([0, 3, None, -1, 3], dtype=object), 2.0)
+    assert_allclose(found.F, guidance_gamma([0, 3, -1, -1, 3], 2.0).F)
+    assert not found.F[2:4].any()
+
+
+def test_numbers_and_words_among_labels_are_refused_in_words():
+    """Labels that mix numbers and words have no order, so no classes: a ValueError says it."""
+    with pytest.raises(ValueError, match=r"mix|numbers and words"):
+        guidance_gamma(np.array(["a", 1, None, "b"], dtype=object), 1.0)
+
+
+def test_a_gamma_is_scaled_and_added(rng):
+    first, second = label_gamma([0, 1, 1, 2]), label_gamma([0, 0, 1, 1])
+    found = 2 * first + second * -0.5
+    expected = 2 * first.to_dense() - 0.5 * second.to_dense()
+    assert_allclose(found.to_dense(), expected, atol=1e-15)
+    with pytest.raises(TypeError):
+        first * second
+
+
+def test_labels_in_the_place_of_gamma_get_a_hint():
+    for y in ([0, 1, 1], np.array(["a", "b", "b"])):
+        with pytest.raises(ValueError, match=r"length 3: for class labels y pass label_gamma\(y\)"):
+            as_gamma(y)
 
 
 def test_aligned_sum_is_the_best_alignment(rng):
     X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
     X[:, 0] += y
-    H, target = centring(40), supervised(y).to_dense()
+    H, target = centring(40), label_gamma(y).to_dense()
     kernels = [Gaussian(1.0), Polynomial(3)]
     grams = [H @ gram(k, X) @ H for k in kernels]
     alignment = lambda w: (
@@ -158,20 +197,23 @@ def test_aligned_sum_leaves_out_what_does_not_align(rng):
 
 def test_useless_or_ambiguous_guidance_is_refused():
     with pytest.raises(ValueError, match="constant"):
-        guidance(np.full((60, 2), 0.1), 1.0)  # 0.1 leaves rounding behind when centred
-    with pytest.raises(ValueError, match="numbers, -1 for unknown"):
-        guidance(np.array(["a", "b", "-1"]), 1.0)
+        guidance_gamma(np.full((60, 2), 0.1), 1.0)  # 0.1 leaves rounding behind when centred
+    with pytest.raises(ValueError, match="'-1' as text"):
+        guidance_gamma(np.array(["a", "b", -1]), 1.0)
+    for unknown in (np.full(3, -1), np.array([None] * 3)):
+        with pytest.raises(ValueError, match="unknown for every sample"):
+            guidance_gamma(unknown, 1.0)
     y = np.array([0, -1, 1, 1])
     with pytest.warns(DataConversionWarning):
-        column = guidance(y[:, None], 1.0)
-    assert_allclose(column.F, guidance(y, 1.0).F)
+        column = guidance_gamma(y[:, None], 1.0)
+    assert_allclose(column.F, guidance_gamma(y, 1.0).F)
 
 
 def test_aligned_sums_of_sums_work_and_bad_ones_say_why(rng):
     X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
     X[:, 0] += y
     found = aligned_sum([Gaussian(2.0) + Polynomial(2), Linear()], X, y)
-    assert Problem(X, supervised(y), found).objective(np.eye(3, 1)) != 0
+    assert Problem(X, label_gamma(y), found).objective(np.eye(3, 1)) != 0
     with pytest.raises(ValueError, match="at least one"):
         aligned_sum([], X, y)
     with pytest.raises(ValueError, match="constant on this data"):
@@ -189,7 +231,7 @@ def test_balanced_gamma_is_the_centred_projector_onto_the_classes(sizes):
     Y, n = one_hot(y), len(y)
     H = np.eye(n) - 1 / n
     expected = H @ Y @ np.linalg.inv(Y.T @ Y) @ Y.T @ H
-    assert_allclose(supervised(y, balanced=True).to_dense(), expected, atol=1e-12)
+    assert_allclose(label_gamma(y, balanced=True).to_dense(), expected, atol=1e-12)
     between = y[:, None] != y
     assert (expected[between] < 0).all()
 
@@ -197,7 +239,7 @@ def test_balanced_gamma_is_the_centred_projector_onto_the_classes(sizes):
 @pytest.mark.parametrize("balanced", [False, True])
 def test_class_table_and_ideal(balanced):
     y = np.array([2, 0, 1, 1, 0, 1, 2, 1])
-    dense = supervised(y, balanced).to_dense()
+    dense = label_gamma(y, balanced).to_dense()
     table, sizes = class_table(y, balanced)
     assert_allclose(dense, table[np.ix_(y, y)], atol=1e-12)
     assert sizes.tolist() == [2, 4, 2]

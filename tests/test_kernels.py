@@ -6,6 +6,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from ismlit import kernels
+from ismlit.bandwidth import as_kernel, max_separation, median_distance, neighbour_distance
 from ismlit.kernels import (
     Gaussian,
     Kernel,
@@ -14,12 +15,8 @@ from ismlit.kernels import (
     Polynomial,
     RelativeGaussian,
     Squared,
-    as_kernel,
-    gram,
-    max_separation,
-    median_distance,
-    nearest_neighbour_distance,
 )
+from ismlit.pairs import gram
 from tests.problems import FAMILY
 
 SINGLE = [name for name in FAMILY if name not in ("sum", "relative")]
@@ -132,8 +129,8 @@ def test_bad_input_gets_a_clear_error(make, error, words):
 
 def test_nearest_neighbours_do_not_count_the_sample_itself():
     X = np.array([[0.0], [1.0], [3.0], [7.0]])
-    assert nearest_neighbour_distance(X, k=1).tolist() == [1, 1, 2, 4]
-    assert nearest_neighbour_distance(X, k=2).tolist() == [3, 2, 3, 6]
+    assert neighbour_distance(X, k=1).tolist() == [1, 1, 2, 4]
+    assert neighbour_distance(X, k=2).tolist() == [3, 2, 3, 6]
 
 
 def test_a_far_origin_costs_no_digits(rng):
@@ -153,3 +150,23 @@ def test_a_far_origin_costs_no_digits(rng):
 def test_a_formula_that_sympy_cannot_derive_is_refused_in_words(f):
     with pytest.raises(TypeError, match="twice differentiable, or subclass Kernel"):
         Kernel(f).d2f(np.ones(3))
+
+
+def test_a_squared_distance_is_not_negative_where_f_is_derived():
+    """Of squared distances |beta| is beta and smooth; of inner products it has a kink at 0."""
+    f, beta = (lambda beta, xp: xp.exp(-xp.abs(beta))), np.array([0.0, 0.5, 2.0])
+    apart = Kernel(f, pairs="difference")
+    assert_allclose(apart.df(beta), -np.exp(-beta), rtol=1e-14)
+    assert_allclose(apart.d2f(beta), np.exp(-beta), rtol=1e-14)
+    with pytest.raises(TypeError, match="could not be derived"):
+        Kernel(f, pairs="inner").d2f(beta)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_derived_constant_is_an_array_of_the_same_precision(dtype):
+    """(beta / 2)' = 1/2 and (3 beta)' = 3 hold no beta: their values still have its type."""
+    beta = np.array([[0.5, 1.0]], dtype)
+    for slope in (0.5, 3):
+        kernel = Kernel(lambda beta, xp, slope=slope: slope * beta, pairs="inner")
+        assert_allclose(kernel.df(beta), [[slope, slope]])
+        assert kernel.df(beta).dtype == kernel.d2f(beta).dtype == dtype

@@ -1,61 +1,35 @@
+"""Certificates of maxima, minima and arbitrary frames; the printed bounds by their formulas."""
+
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
 
-from ismlit.gamma import Gamma, centre, supervised
-from ismlit.grassmann import (
-    DENSE_LIMIT,
-    SecondOrder,
-    geodesic,
-    principal_angles,
-    projector_distance,
-)
-from ismlit.ism import ism, solve
+from ismlit import datasets
+from ismlit.gamma import Gamma, centre, label_gamma
+from ismlit.grassmann import SecondOrder, first_order_residual, outside, principal_angles
 from ismlit.kernels import Gaussian
+from ismlit.knet import KNetClustering
 from ismlit.optimality import certify
-from ismlit.phi import Problem
-from tests.problems import FAMILY, brute_force, orthonormal, random_problem
-
-
-@pytest.mark.parametrize("name", FAMILY)
-def test_second_order_form_is_the_curvature_along_geodesics(name, rng):
-    """-<Z, Hess J Z>/2 = <Z, (Kd - M) Z> at a stationary point; J by the double loop."""
-    problem = random_problem(name, rng, n=9)
-    W = ism(problem.X, problem.gamma, problem.kernel, 2, init="random", random_state=0).W
-    second = SecondOrder(problem, W, problem.phi(W))
-    h = 1e-3
-    for _ in range(2):
-        B = rng.standard_normal(second.size)
-        B /= np.linalg.norm(B)
-        Z = second.W_bar @ B.reshape(second.shape)
-        J = [brute_force(problem, geodesic(second.W, Z, t)) for t in (-h, 0, h)]
-        curvature = (J[0] - 2 * J[1] + J[2]) / h**2
-        form = B @ (second.kd * B - second.m_times(B[:, None])[:, 0])
-        # second differences: truncation h^2 J''''/12 = 1e-7 |J|, rounding eps |J| / h^2 = 1e-9
-        assert_allclose(-curvature / 2, form, atol=1e-4 * np.linalg.norm(problem.phi(W)))
-
-
-def test_lobpcg_agrees_with_the_dense_form(rng):
-    X = rng.standard_normal((40, 70))
-    X[:, :2] *= 3
-    y = np.arange(40) % 3
-    result = ism(X, supervised(y), Gaussian(12.0), 4, tol=1e-7)
-    second = SecondOrder(result.problem, result.W, result.problem.phi(result.W))
-    assert second.size > DENSE_LIMIT
-    dense = np.linalg.eigvalsh(np.diag(second.kd) - second.m_dense())
-    # the iterative value is asked for 1e-4 of the spectrum's size, and is a Rayleigh quotient
-    assert_allclose(second.lowest()[0], dense[0], atol=2e-3 * np.abs(dense).max())
+from ismlit.problem import Problem
+from ismlit.reduction import SupervisedIKDR, UnsupervisedIKDR
+from ismlit.solver import ism
+from tests.problems import orthonormal, random_problem
 
 
 def test_certificate_of_a_maximum_and_of_a_minimum():
     X, y = np.array([[2.0, -1], [0, -1], [-2, 1]]), [0, 1, 0]
-    problem = Problem(X, supervised(y), Gaussian(3.0))
+    problem = Problem(X, label_gamma(y), Gaussian(3.0))
     at_minimum = certify(problem, np.array([[0.0], [1.0]]))
     # J'' = 32/81 - 304 exp(-2/9)/729 along the circle, from the claims notes; curvature = -J''/2
     exact = 32 / 81 - 304 * np.exp(-2 / 9) / 729
     assert at_minimum.is_stationary and not at_minimum.is_second_order
     assert_allclose(at_minimum.curvature, -exact / 2, rtol=1e-9)
-    maximum = certify(ism(X, supervised(y), Gaussian(3.0), 1))
+    maximum = certify(ism(X, label_gamma(y), Gaussian(3.0), 1))
     assert maximum.is_stationary and maximum.is_second_order and maximum.curvature > 0
     assert "local maximum to second order: yes" in str(maximum)
 
@@ -67,9 +41,9 @@ def test_a_random_point_is_not_certified(rng):
 
 def test_the_printed_bounds_by_their_formulas(rng):
     X, y = rng.standard_normal((15, 3)), np.arange(15) % 2
-    result = ism(X, supervised(y), Gaussian(2.0), 1)
+    result = ism(X, label_gamma(y), Gaussian(2.0), 1)
     found = certify(result)
-    W, G, sigma = result.W, supervised(y).to_dense(), 2.0
+    W, G, sigma = result.W, label_gamma(y).to_dense(), 2.0
     phi3 = np.zeros((3, 3))  # chapter 3's Phi, eq-3.8
     right = 0.0
     for i in range(15):
@@ -90,32 +64,23 @@ def test_bounds_imply_the_exact_condition(rng):
     for _ in range(40):
         X, y = rng.standard_normal((12, 3)), rng.permutation(np.arange(12) % 2)
         sigma = rng.uniform(1, 20)
-        found = certify(ism(X, supervised(y), Gaussian(sigma), 1))
+        found = certify(ism(X, label_gamma(y), Gaussian(sigma), 1))
         for bound in (found.bound_c73, found.bound_310):
             assert not bound.holds or found.is_second_order
-
-
-def test_angles_and_distances(rng):
-    W = np.eye(4)[:, :2]
-    V = np.c_[W[:, 0], np.cos(0.3) * W[:, 1] + np.sin(0.3) * np.eye(4)[:, 2]]
-    assert_allclose(principal_angles(W, V), [0.3, 0], atol=1e-12)
-    assert_allclose(projector_distance(W, V), np.linalg.norm(W @ W.T - V @ V.T), rtol=1e-12)
-    Z = np.eye(4)[:, [2, 3]] * 0.3
-    assert_allclose(principal_angles(W, geodesic(W, Z, 1.0)), [0.3, 0.3], atol=1e-12)
 
 
 def test_a_result_without_data_is_refused(rng):
     from dataclasses import replace
 
-    result = ism(rng.standard_normal((9, 2)), supervised(np.arange(9) % 2), Gaussian(1.0), 1)
-    with pytest.raises(ValueError, match="pass a Problem"):
+    result = ism(rng.standard_normal((9, 2)), label_gamma(np.arange(9) % 2), Gaussian(1.0), 1)
+    with pytest.raises(ValueError, match="pass the problem and W"):
         certify(replace(result, problem=None))
 
 
 def test_c73_is_the_largest_curvature_of_f_second(rng):
     """(C.73)'s constant bounds B'MB for every unit B."""
     X, y = rng.standard_normal((15, 3)), np.arange(15) % 2
-    result = ism(X, supervised(y), Gaussian(2.0), 1)
+    result = ism(X, label_gamma(y), Gaussian(2.0), 1)
     right = certify(result).bound_c73.right
     second = SecondOrder(result.problem, result.W, result.problem.phi(result.W))
     B = rng.standard_normal((second.size, 200))
@@ -123,22 +88,9 @@ def test_c73_is_the_largest_curvature_of_f_second(rng):
     assert (np.sum(B * second.m_times(B), axis=0) <= right + 1e-12).all()
 
 
-@pytest.mark.parametrize("q", [1, 2, 3])
-def test_the_lowest_direction_is_a_tangent_at_the_given_frame(q, rng):
-    """J along geodesic(W, Z) bends by -2 lowest, for a W whose columns are in no special order."""
-    problem = random_problem("gaussian", rng, n=12, d=5)
-    W = ism(problem.X, problem.gamma, problem.kernel, q, tol=1e-10).W @ orthonormal(q, q, rng)
-    lowest, Z, error = SecondOrder(problem, W, problem.phi(W)).lowest()
-    assert error == 0 and abs(W.T @ Z).max() < 1e-12 and abs(np.linalg.norm(Z) - 1) < 1e-12
-    h = 1e-3
-    J = [problem.objective(geodesic(W, Z, t)) for t in (-h, 0, h)]
-    bend = (J[0] - 2 * J[1] + J[2]) / h**2
-    assert_allclose(bend, -2 * lowest, atol=1e-4 * np.linalg.norm(problem.phi(W)))
-
-
 def test_a_saddle_is_left_with_two_components():
     X = np.array([[-1, -1, -1], [1, 0, 1], [0, 0, 0], [0, 2, 0], [1, 1, 1], [-1, -2, -1.0]])
-    result = ism(X, supervised([0, 0, 0, 1, 1, 1]), Gaussian(1.0), 2, init="pca")
+    result = ism(X, label_gamma([0, 0, 0, 1, 1, 1]), Gaussian(1.0), 2, init="pca")
     assert certify(result).is_second_order
     assert_allclose(result.objective, 3.3406, atol=1e-4)  # the best of many random starts
 
@@ -154,55 +106,124 @@ def test_a_maximum_where_phi_w_vanishes_is_stationary(rng):
 
 def test_float32_is_certified_at_its_own_precision(rng):
     X = rng.standard_normal((60, 4))
-    result = ism(X.astype("f4"), supervised(X[:, 0] ** 2 > 0.5), Gaussian(1.5), 2)
+    result = ism(X.astype("f4"), label_gamma(X[:, 0] ** 2 > 0.5), Gaussian(1.5), 2)
     assert result.converged and certify(result).is_stationary
+
+
+def test_a_certificate_asks_no_more_than_rounding_allows(rng):
+    """With tol = 0 a residual of 400 units of rounding passes: half of that does, twice not."""
+    X, eps = rng.standard_normal((60, 4)), np.finfo("f4").eps
+    gamma, kernel = label_gamma(X[:, 0] > 0), Gaussian(1.5)
+    exact, single = (Problem(X.astype(dtype), gamma, kernel) for dtype in ("f8", "f4"))
+    W = ism(exact, q=2, tol=1e-9).W
+    Z = outside(rng.standard_normal((4, 2)), W)
+    near = np.linalg.qr(W + 1e-5 * Z)[0]
+    per_step = first_order_residual(exact.phi(near), near) / 1e-5
+    for units, passes in ((200, True), (800, False)):
+        V = np.linalg.qr(W + units * eps / per_step * Z)[0].astype("f4")
+        assert certify(single, V, tol=0).is_stationary == passes
 
 
 @pytest.mark.parametrize(
     ("W", "words"),
-    [(None, "pass the W"), (2 * np.eye(4)[:, :2], "orthonormal"), (np.eye(3), r"shape \(4, q\)")],
+    [
+        (None, "pass the W"),
+        (np.eye(3), r"shape \(4, q\)"),
+        (np.ones((4, 2)), "linearly dependent"),
+        (np.zeros((4, 1)), "linearly dependent"),
+        (np.full((4, 1), np.nan), "finite"),
+        (np.eye(4, 5), "q from 1 to 4"),
+    ],
 )
-def test_only_frames_are_certified(W, words, rng):
+def test_what_spans_nothing_is_not_certified(W, words, rng):
     with pytest.raises(ValueError, match=words):
         certify(random_problem("gaussian", rng), W)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_lanczos_brackets_the_lowest_curvature(seed):
-    """Against the matrix itself, at maxima and at random points."""
-    rng = np.random.default_rng(seed)
-    problem = random_problem(("gaussian", "polynomial", "user")[seed % 3], rng, n=20, d=9)
-    W = orthonormal(9, 3, rng) if seed % 2 else solve(problem, 3).W
-    second = SecondOrder(problem, W, problem.phi(W))
-    exact, _, none = second.lowest(dense=True)
-    value, Z, error = second.lowest(dense=False)
-    scale = np.abs(second.kd).max()
-    assert none == 0
-    assert value >= exact - 1e-9 * scale  # a Rayleigh quotient
-    assert value - error <= exact + 1e-9 * scale
-    assert (value > 0) == (exact > 0) or abs(exact) < 0.01 * scale
-    assert np.linalg.norm(Z) == pytest.approx(1) and np.abs(W.T @ Z).max() < 1e-9
+def test_any_w_is_orthonormalised_and_that_is_said(rng):
+    problem = random_problem("gaussian", rng)
+    found = ism(problem, q=2)
+    clean = certify(problem, found.W)
+    given = found.W @ rng.standard_normal((2, 2)) * 30
+    before = given.copy()
+    turned = certify(problem, given)
+    assert np.array_equal(given, before)
+    assert clean.is_orthonormal and "orthonormal" not in str(clean)
+    assert not turned.is_orthonormal and "of the span of W" in str(turned)
+    assert turned.is_maximum and turned.curvature == pytest.approx(clean.curvature, rel=1e-8)
+    assert found.W.shape == (4, 2)
 
 
-def test_newton_direction_solves_the_system(rng):
-    problem = random_problem("gaussian", rng, n=20, d=9)
-    W = solve(problem, 3).W
-    second = SecondOrder(problem, W, problem.phi(W))
-    slope = rng.standard_normal(second.size)
-    matrix = np.diag(second.kd) - second.m_dense()
-    expected = second.tangent(np.linalg.solve(matrix, slope))
-    found = second.newton(slope, tol=1e-10, max_products=100)
-    assert_allclose(found, expected, atol=1e-7 * np.linalg.norm(expected))
+def test_directions_of_other_methods_are_certified():
+    wine = datasets.load_wine()
+    X = (wine.data - wine.data.mean(axis=0)) / wine.data.std(axis=0)
+    problem = Problem(X, label_gamma(wine.target), Gaussian(3.0))
+    for W in (
+        LinearDiscriminantAnalysis().fit(X, wine.target).scalings_[:, :2],
+        PCA(2).fit(X).components_.T,
+    ):
+        assert not certify(problem, W).is_stationary
 
 
-def test_newton_direction_ascends_where_the_curvature_is_wrong(rng):
-    for _ in range(20):
-        problem = random_problem("gaussian", rng, n=20, d=6)
-        W = orthonormal(6, 2, rng)
-        second = SecondOrder(problem, W, problem.phi(W))
-        G = problem.phi(W) @ W
-        slope = (second.W_bar.T @ problem.phi(W) @ second.W).ravel()
-        assert np.sum(second.newton(slope) * G) > 0
+# ---------------------------------------------------------------- of estimators
+
+
+@pytest.fixture
+def wine():
+    bunch = datasets.load_wine()
+    return bunch.data / bunch.data.std(axis=0), bunch.target
+
+
+def test_a_fitted_estimator_is_certified_when_first_asked(wine, monkeypatch):
+    calls = []
+    spied = SecondOrder.lowest
+    monkeypatch.setattr(
+        SecondOrder, "lowest", lambda self, dense=False: calls.append(1) or spied(self, dense)
+    )
+    model = SupervisedIKDR(2, bandwidth="median", init="taylor").fit(*wine)
+    during = len(calls)
+    certificate = model.certificate_
+    assert len(calls) == during + 1  # once, and not by fit
+    assert model.certificate_ is certificate and certificate.is_maximum
+    expected = Problem(wine[0] - wine[0].mean(axis=0), label_gamma(wine[1]), model.kernel_)
+    assert certificate.curvature == pytest.approx(certify(expected, model.W_).curvature, rel=1e-6)
+    assert certify(model).curvature == pytest.approx(certificate.curvature, rel=1e-9)
+
+
+def test_pickles_hold_no_training_data_but_the_certificate(wine):
+    model = SupervisedIKDR(2).fit(*wine)
+    plain = pickle.loads(pickle.dumps(model))
+    assert len(pickle.dumps(model)) < wine[0].nbytes
+    assert np.array_equal(plain.transform(wine[0]), model.transform(wine[0]))
+    with pytest.raises(ValueError, match="pickled or copied without its training data"):
+        plain.certificate_
+    asked = model.certificate_
+    assert pickle.loads(pickle.dumps(model)).certificate_ == asked
+
+
+def test_what_cannot_be_certified_says_why(wine):
+    with pytest.raises(NotFittedError, match="not fitted"):
+        certify(SupervisedIKDR(2))
+    with pytest.raises(NotFittedError, match="not fitted"):
+        SupervisedIKDR(2).certificate_
+    clusterer = KNetClustering(3, n_init=1, n_steps=1, max_blocks=1, tol=1.0, random_state=0)
+    with pytest.raises(ValueError, match="KNetClustering has no one W"):
+        certify(clusterer.fit(wine[0]))
+
+
+def test_of_a_clustering_the_degrees_are_included(wine):
+    for normalize in ("none", "degrees", "centred"):
+        model = UnsupervisedIKDR(3, normalize=normalize, random_state=0).fit(wine[0])
+        assert model.certificate_.is_stationary
+        assert (model.certificate_.bound_310 is None) == (normalize != "none")
+
+
+def test_with_random_features_the_exact_problem_is_certified(wine):
+    model = SupervisedIKDR(2, random_features=256, random_state=0, init="taylor").fit(*wine)
+    exact = SupervisedIKDR(2, init="taylor").fit(*wine)
+    assert model.certificate_.residual < 0.1  # near the exact maximum, not at it
+    assert not model.certificate_.is_stationary
+    assert principal_angles(model.W_, exact.W_).max() < 0.1
 
 
 @pytest.mark.parametrize("d", [2, 3, 9])
@@ -211,5 +232,10 @@ def test_many_samples_and_few_directions_are_certified(d, rng):
     y = np.arange(5000) % 2
     X = rng.standard_normal((5000, d))
     X[:, 0] += 2 * y
-    certificate = certify(ism(X, supervised(y), Gaussian(2.0), 1), bounds=False)
+    certificate = certify(ism(X, label_gamma(y), Gaussian(2.0), 1), bounds=False)
     assert certificate.is_stationary and certificate.is_second_order
+
+
+def test_an_estimator_without_one_w_is_first_asked_whether_it_is_fitted():
+    with pytest.raises(NotFittedError, match="not fitted"):
+        certify(KNetClustering(2))

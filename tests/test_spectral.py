@@ -1,4 +1,5 @@
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -6,74 +7,35 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
-from ismlit import datasets
-from ismlit.gamma import Gamma, guidance, unsupervised
-from ismlit.ism import ism, solve
-from ismlit.kernels import ConstantKernelError, Gaussian, Polynomial, gram, median_distance
+from ismlit import datasets, label_gamma
+from ismlit.bandwidth import median_distance
+from ismlit.gamma import Gamma, embedding_gamma, guidance_gamma
+from ismlit.kernels import Gaussian, RelativeGaussian
+from ismlit.normalized import NormalizedProblem
 from ismlit.optimality import certify
-from ismlit.phi import Problem
-from ismlit.spectral import NormalizedProblem, alternate, spectral_embedding
+from ismlit.pairs import ConstantKernelError, Pairs, gram
+from ismlit.problem import Problem
+from ismlit.solver import ism
+from ismlit.spectral import (
+    NORMALIZE,
+    Affinity,
+    JointProblem,
+    _Turns,
+    alternate,
+    embedding_silhouette,
+)
 from tests.problems import orthonormal
 
 
-@pytest.fixture
-def normalized(rng):
-    X, U = rng.standard_normal((30, 4)), orthonormal(30, 3, rng)
-    guide = guidance(np.arange(30) % 2, 0.3)
-    return NormalizedProblem(X, Gamma(U, [1.0, 1.0, -0.5]), Gaussian(1.5), fixed=guide, tile=7)
-
-
-def naive(problem, W):
-    """The normalised objective by dense matrices."""
-    K = gram(problem.kernel, problem.X, W)
-    D = K.sum(axis=1)
-    value = np.sum(problem.gamma.to_dense() * K / np.sqrt(np.outer(D, D)))
-    return value + np.sum(problem.fixed.to_dense() * K)
-
-
-def test_normalised_objective_and_gradient(normalized, rng):
-    W, Z, h = orthonormal(4, 2, rng), rng.standard_normal((4, 2)), 1e-5
-    slope = (naive(normalized, W + h * Z) - naive(normalized, W - h * Z)) / (2 * h)
-    J, phi = normalized.objective_and_phi(W)
-    assert J == pytest.approx(naive(normalized, W), rel=1e-12)
-    assert normalized.objective(W) == pytest.approx(J, rel=1e-12)
-    assert 2 * np.sum(phi @ W * Z) == pytest.approx(slope, rel=1e-6)  # central differences
-    J, G = normalized.objective_and_gradient(W)
-    assert_allclose(G, phi @ W, atol=1e-12 * np.linalg.norm(phi))
-    frozen = Problem(normalized.X, normalized.frozen_gamma(W), normalized.kernel).phi(W)
-    assert 2 * np.sum(frozen @ W * Z) != pytest.approx(slope, rel=1e-2)  # what the papers use
-
-
-def test_effective_gamma_ignores_the_scale_of_k(normalized, rng):
-    """J does not change with c K, so its derivative along K vanishes."""
-    W = orthonormal(4, 2, rng)
-    plain = NormalizedProblem(normalized.X, normalized.gamma, normalized.kernel)
-    terms = plain.objective_and_gamma(W)[1].to_dense() * gram(plain.kernel, plain.X, W)
-    assert abs(terms.sum()) < 1e-12 * np.abs(terms).sum()
-
-
-def test_normalised_ism_climbs(normalized):
-    found = solve(normalized, 2)
-    assert found.converged and np.diff(found.history["objective"]).min() > 0
-
-
-def test_negative_degrees_are_refused(rng):
-    X = rng.standard_normal((20, 3))
-    problem = NormalizedProblem(X, Gamma(np.ones((20, 1)), [1.0]), Polynomial(3, c=-5.0))
-    with pytest.raises(ValueError, match="positive row sums"):
-        problem.objective(np.eye(3, 1))
-
-
-@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("normalize", ["none", "degrees"])
 @pytest.mark.parametrize("n", [40, 1600])  # dense, and Lanczos
 def test_embedding_is_that_of_the_affinity(normalize, n, rng):
     X = rng.standard_normal((n, 3)) + 3 * np.eye(3)[np.arange(n) % 3]
-    problem = Problem(X, Gamma(np.ones((n, 1)), [1.0]), Gaussian(1.0))
-    U, values = spectral_embedding(problem, np.eye(3), 3, normalize=normalize)
+    U, values = Affinity(Pairs(X, Gaussian(1.0)), np.eye(3), normalize).leading(3)
     K = gram(Gaussian(1.0), X)
     D = K.sum(axis=1)
     H = np.eye(n) - 1 / n
-    A = K / np.sqrt(np.outer(D, D)) if normalize else H @ K @ H
+    A = H @ K @ H if normalize == "none" else K / np.sqrt(np.outer(D, D))
     expected = np.linalg.eigvalsh(A)[::-1][:3]
     assert_allclose(values, expected, rtol=1e-6)  # eigsh's tolerance
     assert_allclose(A @ U, U * values, atol=1e-4 * values[0])
@@ -81,47 +43,97 @@ def test_embedding_is_that_of_the_affinity(normalize, n, rng):
 
 
 def test_embedding_wants_a_possible_k(rng):
-    problem = Problem(rng.standard_normal((5, 2)), Gamma(np.ones((5, 1)), [1.0]), Gaussian(1.0))
     with pytest.raises(ValueError, match="between 1 and the number of samples"):
-        spectral_embedding(problem, np.eye(2), 6)
+        Affinity(Pairs(rng.standard_normal((5, 2)), Gaussian(1.0))).leading(6)
 
 
-@pytest.mark.parametrize("normalize", [False, True, "centred"])
+def test_a_cluster_of_one_has_no_silhouette():
+    U = np.r_[np.zeros(20), np.ones(19), 50.0][:, None]
+    assert embedding_silhouette(U, np.r_[np.zeros(20), np.ones(20)]) > 0
+    assert embedding_silhouette(U, np.r_[np.zeros(39), 1]) == -1
+
+
+@pytest.mark.parametrize("normalize", NORMALIZE)
 @pytest.mark.parametrize("weight", [None, 2.0, -2.0])
 @pytest.mark.parametrize("place", ["guide", "fixed"])
 def test_alternation_never_falls_and_ends_where_it_says(normalize, weight, place):
     wine = datasets.load_wine()
     X, y = scale(wine.data), wine.target
-    extra = None if weight is None else guidance(y, weight)
+    extra = None if weight is None else guidance_gamma(y, weight)
     kernel = Gaussian(median_distance(X))
-    options = {"max_iter": 300, place: extra}
-    found = alternate(X, kernel, 3, 2, normalize=normalize, **options)
+    found = alternate(JointProblem(X, kernel, normalize, **{place: extra}), 3, 2, max_turns=300)
     assert found.converged
     assert np.diff(found.history["objective"]).min() > -1e-9 * abs(found.objective)
     K = gram(kernel, X, found.W)
     D = K.sum(axis=1)
-    A = K / np.sqrt(np.outer(D, D)) if normalize else K
-    U = found.U if normalize is True else found.U - found.U.mean(axis=0)
+    A = K if normalize == "none" else K / np.sqrt(np.outer(D, D))
+    U = found.U if normalize == "degrees" else found.U - found.U.mean(axis=0)
     value = np.trace(U.T @ A @ U)
     if extra is not None:
         value += np.sum(extra.to_dense() * (A if place == "guide" else K))
     assert found.objective == pytest.approx(value, rel=1e-9)
 
 
+def test_an_alternation_ends_with_the_first_turn_that_gains_little():
+    """A turn is both halves, U and W."""
+    joint = JointProblem(scale(datasets.load_wine().data), Gaussian(5.0))
+    for tol in (1e-2, 1e-3, 1e-4):
+        J = alternate(joint, 3, 2, tol=tol).history["objective"]
+        gains = (J[2::2] - J[:-2:2]) / J[2::2]
+        assert gains[-1] <= tol and (gains[:-1] > tol).all()
+
+
+def joint_objective(X, widths, U, W, normalize, guide, fixed):
+    """Of both U and W with what guides, by a double sum over the pairs."""
+    n, Z = len(X), X @ W
+    K = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            K[i, j] = np.exp(-np.sum((Z[i] - Z[j]) ** 2) / (2 * widths[i] * widths[j]))
+    D = K.sum(axis=1)
+    A = K if normalize == "none" else K / np.sqrt(np.outer(D, D))
+    U = U if normalize == "degrees" else U - U.mean(axis=0)
+    weigh = lambda F, s: (F * s) @ F.T
+    return np.sum((U @ U.T + weigh(*guide)) * A) + np.sum(weigh(*fixed) * K)
+
+
+@pytest.mark.parametrize("relative", [False, True])
+@pytest.mark.parametrize(("normalize", "times"), [("none", 2), ("degrees", 1), ("centred", 1)])
+def test_half_of_doubled_samples_say_what_all_say(normalize, times, relative, rng):
+    """Every row twice: one of each pair has the same objective, its trace with K alone halved.
+
+    So what guides weighs in a sample as much beside U as it does in all: doubling the rows
+    doubles a trace of U with K, and leaves it as it is where degrees divide.
+    """
+    X, U, W = rng.standard_normal((9, 3)), orthonormal(9, 2, rng), orthonormal(3, 2, rng)
+    widths = rng.uniform(0.7, 1.5, 9) if relative else np.full(9, 1.3)
+    guide = rng.standard_normal((9, 2)), np.array([0.4, -0.9])
+    fixed = rng.standard_normal((9, 1)), np.array([0.7])
+    twice = lambda A: np.repeat(A, 2, axis=0)
+    kernel = RelativeGaussian(twice(widths)) if relative else Gaussian(1.3)
+    parts = dict(guide=Gamma(twice(guide[0]), guide[1]), fixed=Gamma(twice(fixed[0]), fixed[1]))
+    joint = JointProblem(twice(X), kernel, normalize, **parts)
+    whole = joint.given(twice(U) / np.sqrt(2)).objective(W)
+    half = joint.sample(np.arange(0, 18, 2)).given(U).objective(W)
+    assert whole == pytest.approx(times * half, rel=1e-12)
+    pairs = (twice(guide[0]), guide[1]), (twice(fixed[0]), fixed[1])
+    by_hand = joint_objective(twice(X), twice(widths), twice(U) / 2**0.5, W, normalize, *pairs)
+    assert whole == pytest.approx(by_hand, rel=1e-12)
+
+
 def test_frozen_degrees_lose_what_exact_ones_keep():
     X = scale(datasets.load_wine().data)
-    kernel = Gaussian(median_distance(X))
+    joint = JointProblem(X, Gaussian(median_distance(X)), "degrees")
     with pytest.warns(ConvergenceWarning, match="fell"):
-        frozen = alternate(X, kernel, 3, 3, normalize=True, freeze=True)
+        frozen = alternate(joint, 3, 3, freeze=True)
     assert np.diff(frozen.history["objective"]).min() < -0.01
-    assert frozen.objective < alternate(X, kernel, 3, 3, normalize=True).objective - 0.1
+    assert frozen.objective < alternate(joint, 3, 3).objective - 0.1
 
 
 def test_the_first_u_keeps_away_from_what_is_known(rng):
     X = rng.standard_normal((40, 3))
-    known = guidance(np.arange(40) % 2, -1.0)
-    problem = Problem(X, known, Gaussian(1.0))
-    U, values = spectral_embedding(problem, np.eye(3), 2, normalize="centred", away=known.F)
+    known = guidance_gamma(np.arange(40) % 2, -1.0)
+    U, values = Affinity(Pairs(X, Gaussian(1.0)), None, "centred", away=known.F).leading(2)
     K = gram(Gaussian(1.0), X)
     D = K.sum(axis=1)
     F = np.c_[np.ones(40), np.arange(40) % 2]
@@ -135,16 +147,16 @@ def test_a_solver_that_falls_is_not_followed(rng):
     """ISM first, a random W afterwards: it is dropped, and the result is that of the kept one."""
     X, calls = scale(datasets.load_wine().data), []
 
-    def random_w(problem, gamma, kernel, q, init):
+    def random_w(problem, q, init):
         calls.append(1)
         if len(calls) == 1:
-            return ism(problem, gamma, kernel, q, init=init, escape=False)
-        return ism(problem, gamma, kernel, q, init="random", random_state=0, max_iter=0)
+            return ism(problem, q=q, init=init, escape=False)
+        return ism(problem, q=q, init="random", random_state=0, max_iter=0)
 
     with pytest.warns(ConvergenceWarning, match="the last one, which is kept"):
-        found = alternate(X, Gaussian(5.0), 3, 3, normalize=True, solver=random_w)
+        found = alternate(JointProblem(X, Gaussian(5.0), "degrees"), 3, 3, solver=random_w)
     assert np.diff(found.history["objective"]).min() > -1e-12
-    assert not found.converged and found.n_phi_test == 0
+    assert not found.converged and found.n_test_passes == 0
     certificate = certify(found.result)  # of the W that is kept and of the last U
     assert found.result.residual == pytest.approx(certificate.residual, rel=1e-6)
     assert found.result.objective == pytest.approx(found.objective, rel=1e-10)
@@ -152,66 +164,87 @@ def test_a_solver_that_falls_is_not_followed(rng):
 
 def test_normalize_is_one_of_three(rng):
     X = rng.standard_normal((30, 3))
-    for bad in ("yes", 1, None):
+    for bad in ("yes", 1, None, True):
         with pytest.raises(ValueError, match="'centred'"):
-            alternate(X, Gaussian(1.0), 2, 1, normalize=bad)
-    plain, numpys = (alternate(X, Gaussian(1.0), 2, 1, normalize=v) for v in (True, np.True_))
-    assert plain.objective == numpys.objective
+            JointProblem(X, Gaussian(1.0), bad)
+        with pytest.raises(ValueError, match="'centred'"):
+            Affinity(Pairs(X, Gaussian(1.0)), normalize=bad)
 
 
 def test_the_first_u_is_the_start_or_keeps_away(rng):
-    X, known = rng.standard_normal((30, 3)), guidance(np.arange(30) % 2, -1.0)
+    X, known = rng.standard_normal((30, 3)), guidance_gamma(np.arange(30) % 2, -1.0)
     start = orthonormal(30, 2, rng)
-    once = dict(normalize="centred", max_iter=1, guide=known)
+    joint = JointProblem(X, Gaussian(1.0), "centred", guide=known)
     with pytest.warns(ConvergenceWarning, match="a single one"):
-        assert_allclose(alternate(X, Gaussian(1.0), 2, 1, start=start, **once).U, start)
-        away = alternate(X, Gaussian(1.0), 2, 1, **once).U
+        assert_allclose(alternate(joint, 2, 1, start=start, max_turns=1).U, start)
+        away = alternate(joint, 2, 1, max_turns=1).U
     assert_allclose(known.F.T @ away, 0, atol=1e-10)
     for bad, words in ((start[:, :1], "k = 2 columns"), (3 * start, "orthonormal columns")):
         with pytest.raises(ValueError, match=words):
-            alternate(X, Gaussian(1.0), 2, 1, start=bad, **once)
+            alternate(joint, 2, 1, start=bad)
 
 
 def test_later_turns_start_from_the_last_w():
     X, starts, ends = scale(datasets.load_wine().data), [], []
 
-    def spy(problem, gamma, kernel, q, init):
+    def spy(problem, q, init):
         starts.append(init)
-        result = ism(problem, gamma, kernel, q, init=init)
+        result = ism(problem, q=q, init=init)
         ends.append(result.W)
         return result
 
-    alternate(X, Gaussian(5.0), 3, 2, solver=spy, tol=1e-3)
+    alternate(JointProblem(X, Gaussian(5.0)), 3, 2, solver=spy, tol=1e-3)
     assert starts[0] == "taylor" and len(starts) > 2
     assert all(a is b for a, b in zip(starts[1:], ends))
 
 
 def test_single_precision_and_pickles(rng):
     X = scale(datasets.load_wine().data).astype(np.float32)
-    known = guidance(datasets.load_wine().target, -1.0)
-    found = alternate(X, Gaussian(5.0), 2, 2, normalize="centred", guide=known, tol=1e-3)
+    known = guidance_gamma(datasets.load_wine().target, -1.0)
+    found = alternate(JointProblem(X, Gaussian(5.0), "centred", known), 2, 2, tol=1e-3)
     assert found.U.dtype == found.W.dtype == np.float32
     assert pickle.loads(pickle.dumps(found)).objective == found.objective
 
 
 def test_a_bandwidth_far_too_large_is_refused(rng):
     X = rng.standard_normal((30, 3))
-    for normalize in (False, "centred"):
+    for normalize in ("none", "centred"):
         with pytest.raises(ConstantKernelError, match="constant on this data"):
-            alternate(X, Gaussian(1e9), 2, 1, normalize=normalize)
+            alternate(JointProblem(X, Gaussian(1e9), normalize), 2, 1)
+
+
+def constant_or_not(normalize, sigma, rng):
+    """The leading eigenvalue of 500 samples under so wide a Gaussian, and what it has to be.
+
+    K is then ``1 - |x - y|² / 2 sigma²``: HKH has the eigenvalues of ``HXX'H / sigma²``, and
+    where it is divided by the degrees, which are all n, an nth of them.
+    """
+    X = rng.standard_normal((500, 2)) * [2, 1]
+    spread = np.linalg.eigvalsh(np.cov(X.T, bias=True))[-1] * 500 / sigma**2
+    found = Affinity(Pairs(X, Gaussian(sigma)), normalize=normalize)
+    return found, spread / (1 if normalize == "none" else 500)
+
+
+@pytest.mark.parametrize("normalize", ["none", "centred"])
+def test_a_wide_kernel_is_refused_only_where_it_is_constant(normalize, rng):
+    """Divided by degrees or not, rounding is told from a signal: 1e8 is too wide, 1e6 is not."""
+    affinity, expected = constant_or_not(normalize, 1e6, rng)
+    assert affinity.leading(1)[1][0] == pytest.approx(expected, rel=0.01)  # K has 4 digits left
+    affinity, _ = constant_or_not(normalize, 1e8, rng)
+    with pytest.raises(ConstantKernelError, match="constant on this data"):
+        affinity.leading(1)
 
 
 def test_parts_of_the_wrong_size_are_refused(rng):
-    X, small = rng.standard_normal((30, 3)), guidance(np.arange(20) % 2, -1.0)
+    X, small = rng.standard_normal((30, 3)), guidance_gamma(np.arange(20) % 2, -1.0)
     for name in ("guide", "fixed"):
         with pytest.raises(ValueError, match=f"{name} is for 20 samples"):
-            alternate(X, Gaussian(1.0), 2, 1, **{name: small})
+            JointProblem(X, Gaussian(1.0), **{name: small})
         with pytest.raises(ValueError, match=f"{name} must be a Gamma"):
-            alternate(X, Gaussian(1.0), 2, 1, **{name: np.eye(30)})
-    problem = Problem(X, Gamma(np.ones((30, 1)), [1.0]), Gaussian(1.0))
+            JointProblem(X, Gaussian(1.0), **{name: np.eye(30)})
     with pytest.raises(ValueError, match="room for 1 columns"):
         away = np.eye(30)[:, :28]
-        spectral_embedding(problem, np.eye(3), 2, normalize="centred", away=away)
+        Affinity(Pairs(X, Gaussian(1.0)), None, "centred", away).leading(2)
     at_first = NormalizedProblem(X, Gamma(np.ones((30, 1)), [1.0]), Gaussian(1.0))
     at_first.objective(np.eye(3)[:, :1])
     with pytest.raises(ValueError, match="W must have shape"):
@@ -221,65 +254,89 @@ def test_parts_of_the_wrong_size_are_refused(rng):
 def test_alternation_that_does_not_converge_says_so():
     X = scale(datasets.load_wine().data)
     with pytest.warns(ConvergenceWarning, match="still rose"):
-        found = alternate(X, Gaussian(5.0), 3, 3, max_iter=2)
+        found = alternate(JointProblem(X, Gaussian(5.0)), 3, 3, max_turns=2)
     assert not found.converged and found.n_iter == 2
 
 
-def test_passes_of_an_alternation_are_those_made(monkeypatch):
+@pytest.mark.parametrize("normalize", ["none", "degrees"])
+def test_passes_of_an_alternation_are_those_made(normalize, monkeypatch):
     """Counted independently, at the one place where all pairs are visited."""
     made, kept = [], [0]
-    sweep = Problem._sweep
+    sweep = Pairs.sweep
 
-    def counted(self, row_function, W, *extra):
+    def counted(self, row, W, *arguments):
         made.append(1)
-        kept[0] += bool(extra and isinstance(extra[-1], dict) and extra[-1])  # tiles at hand
-        return sweep(self, row_function, W, *extra)
+        kept[0] += bool(arguments and isinstance(arguments[-1], dict) and 0 in arguments[-1])
+        return sweep(self, row, W, *arguments)
 
-    monkeypatch.setattr(Problem, "_sweep", counted)
+    monkeypatch.setattr(Pairs, "sweep", counted)
     X = scale(datasets.load_wine().data)
-    for normalize in (False, True):
+    joint = JointProblem(X, Gaussian(5.0), normalize)
+    for _ in range(2):  # the second alternation counts its own passes alone
         made.clear()
         kept[0] = 0
-        found = alternate(X, Gaussian(5.0), 3, 3, normalize=normalize, tol=1e-3)
-        assert found.n_phi == len(made) - kept[0]
-    problem = Problem(X, unsupervised(found.U), Gaussian(5.0))
-    first, second = solve(problem, 2), solve(problem, 2)
-    assert first.n_phi == second.n_phi  # not cumulative
+        found = alternate(joint, 3, 3, tol=1e-3)
+        assert found.n_passes == len(made) - kept[0]
+        assert found.history["passes"][-1] <= found.n_passes
+    problem = Problem(X, embedding_gamma(found.U), Gaussian(5.0))
+    first, second = ism(problem, q=2), ism(problem, q=2)
+    assert first.n_passes == second.n_passes  # not cumulative
 
 
-def test_second_order_of_the_normalised_problem(normalized, rng):
-    """Against central differences of the gradient, whose error is about 1e-10 at h = 1e-5."""
-    W, Z, h = orthonormal(4, 2, rng), rng.standard_normal((4, 2)), 1e-5
-    at = lambda t: normalized.objective_and_gradient(W + t * Z)[1]
-    slope = (at(h) - at(-h)) / (2 * h)
-    assert_allclose(normalized.gradient_derivative(W, Z), slope, atol=1e-8 * np.abs(slope).max())
-    moved = (normalized.phi(W + h * Z) - normalized.phi(W - h * Z)) @ W / (2 * h)
-    found = normalized.phi_derivative(W, np.stack([Z, 2 * Z]))
-    assert_allclose(found, [moved, 2 * moved], atol=1e-8 * np.abs(moved).max())
-    image = normalized.operator(W) @ np.eye(4)
-    assert_allclose(image, normalized.phi(W), atol=1e-12 * np.abs(image).max())
-    frozen = Problem(normalized.X, normalized.frozen_gamma(W), normalized.kernel)
-    wrong = frozen.gradient_derivative(W, Z)
-    assert np.abs(wrong - slope).max() > 0.05 * np.abs(slope).max()
-
-
-def test_normalised_result_is_certified(normalized):
-    certificate = certify(solve(normalized, 2))
-    assert certificate.is_stationary and certificate.is_second_order
-    assert certificate.bound_310 is None  # of a Gamma that does not depend on W
-
-
-def test_bad_parts_are_refused(normalized):
-    X, U = normalized.X, Gamma(np.ones((30, 1)), [1.0])
+def test_bad_parts_are_refused(rng):
+    X, U = rng.standard_normal((30, 4)), Gamma(np.ones((30, 1)), [1.0])
     with pytest.raises(ValueError, match="must be a Gamma"):
         NormalizedProblem(X, np.eye(30), Gaussian(1.0))
     with pytest.raises(ValueError, match="fixed is for 20 samples"):
         NormalizedProblem(X, U, Gaussian(1.0), fixed=Gamma(np.ones((20, 1)), [1.0]))
     with pytest.raises(ValueError, match="at least 1"):
-        alternate(X, Gaussian(1.0), 0, 2)
+        alternate(JointProblem(X, Gaussian(1.0)), 0, 2)
+    with pytest.raises(ValueError, match="solver must be one of"):
+        alternate(JointProblem(X, Gaussian(1.0)), 1, 2, solver="newton")
 
 
-def test_taylor_start_of_the_normalised_problem_sees_the_labels(normalized):
-    zero = np.zeros((4, 1))
-    assert_allclose(normalized.phi_0(), normalized.objective_and_phi(zero)[1], atol=1e-12)
-    assert np.abs(normalized.phi_0() - Problem.phi_0(normalized)).max() > 1e-3
+@pytest.fixture
+def wine():
+    bunch = datasets.load_wine()
+    return scale(bunch.data), bunch.target
+
+
+def test_an_alternation_is_shown_without_its_arrays(wine):
+    found = alternate(JointProblem(wine[0], Gaussian(5.0)), 2, 1, tol=1e-2)
+    assert "n_iter=" in repr(found) and "array" not in repr(found)
+
+
+def test_joint_problem_of_some_samples_holds_their_rows(rng):
+    """What W and U decide on a sample is decided by the sample's rows alone."""
+    X, rows = rng.standard_normal((12, 3)), np.array([1, 4, 5, 9])
+    for guide in (None, guidance_gamma(np.arange(12) % 2, -1.0)):
+        some = JointProblem(X, Gaussian(1.0), "centred", guide).sample(rows)
+        assert np.array_equal(some.X, X[rows])
+        assert some.affinity(np.eye(3)).n == 4
+
+
+def test_tol_of_an_alternation_bounds_the_whole_gradient(wine):
+    """W passes if ||dJ|| <= tol |J|, dJ by central differences along the circle of w."""
+    X = wine[0][:40, :2]
+    problem = Problem(X, label_gamma(np.arange(40) % 2), Gaussian(1.0))
+    at = lambda angle: np.array([[np.cos(angle)], [np.sin(angle)]])
+    J = lambda angle: problem.objective(at(angle))
+    slope = abs(J(0.3 + 1e-4) - J(0.3 - 1e-4)) / 2e-4
+    turns = _Turns(JointProblem(X, Gaussian(1.0)), 1, 1, ism, {}, False, "taylor", tol=0.0)
+    turns.problem, turns.log = problem, [(J(0.3), 1)]
+    turns.found = SimpleNamespace(converged=False, W=at(0.3))
+    for share, passes in ((0.95, False), (1.05, True)):
+        turns.tol = share * slope / abs(J(0.3))
+        assert turns._w_settled() is passes
+
+
+def test_an_alternation_that_never_settles_ends_after_fifty_turns(rng):
+    """A solver that answers with any W keeps the objective going up and down."""
+    joint = JointProblem(rng.standard_normal((15, 3)), Gaussian(1.0), "centred")
+
+    def restless(problem, q, init):
+        W = np.linalg.qr(rng.standard_normal((problem.d, q)))[0]
+        return ism(problem, q=q, init=W, max_iter=0, escape=False)
+
+    with pytest.warns(ConvergenceWarning, match="in 50 turns"):
+        alternate(joint, 2, 1, solver=restless, freeze=True)

@@ -12,19 +12,22 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import npm
 import pytest
-from print_book import TYPESET, chromium, print_page, serve
+
+from tools import npm
+from tools.print_book import TYPESET, chromium, print_page, serve
 
 pytestmark = pytest.mark.browser
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
 OWN_MATHJAX = (SITE / "_static" / "mathjax" / "tex-chtml-full.js").exists()
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 900}
 AXE = "axe-core@4.10.3"
 AXE_DIR = ROOT / ".axe"
+THEMES = ("light", "dark")
+LONG = ("book/api.html", "book/ledger.html")  # axe takes half a minute for each
 HEAVIEST = 1.5e6  # bytes that a page takes over the network when it is the first one seen
 KNOWN_UPSTREAM = ("THEBE_JS_URL",)  # the theme declares it twice on every page; harmless
 RAW_MARKUP = re.compile(
@@ -50,6 +53,25 @@ PAGES = pages() or [
     pytest.param("", marks=pytest.mark.skip(reason="the book is not built (make book)"))
 ]
 each_page = pytest.mark.parametrize("page", PAGES)
+
+
+def kind(page):
+    """Chapter pages are of one kind, so are those that show code; most others are their own."""
+    folder, _, name = page.removeprefix("book/").rpartition("/")
+    return folder.rstrip("0123456789") or name
+
+
+def one_of_each_kind():
+    """All pages; slow are the two longest, and those of a kind that is looked at already."""
+    kinds = set()
+    for page in PAGES:
+        if not isinstance(page, str):
+            yield page
+        elif kind(page) in kinds or page in LONG:
+            yield pytest.param(page, marks=pytest.mark.slow)
+        else:
+            kinds.add(kind(page))
+            yield page
 
 
 class Collector(HTMLParser):
@@ -207,14 +229,14 @@ SEEN = {}
 
 
 @pytest.fixture
-def seen(page, tab, address, axe):
+def seen(page, tab, address):
     """What there is to see on a page: loaded once, looked at by several tests."""
     if page not in SEEN:
-        SEEN[page] = look_at(page, tab, address, axe)
+        SEEN[page] = look_at(page, tab, address)
     return SEEN[page]
 
 
-def look_at(page, tab, address, axe):
+def look_at(page, tab, address):
     """Load a page, open all that can be opened, and note what the tests want to know."""
     complaints, files = [], set()
 
@@ -240,8 +262,7 @@ def look_at(page, tab, address, axe):
     }
     for event, listener in listeners.items():
         tab.on(event, listener)
-    tab.goto(address + page, wait_until="load")
-    tab.add_style_tag(content="* { transition: none !important; animation: none !important; }")
+    open_still(tab, address + page)
     has_mathjax = False
     refused = any("mathjax" in complaint for complaint in complaints)
     if tab.query_selector("script[src*='mathjax']") and not refused:
@@ -254,12 +275,14 @@ def look_at(page, tab, address, axe):
     result = tab.evaluate(MEASURE)
     for event, listener in listeners.items():
         tab.remove_listener(event, listener)
-    barriers = None
-    if axe:
-        tab.evaluate(axe)
-        barriers = {theme: tab.evaluate(BARRIERS, theme) for theme in ("light", "dark")}
     found = dict(complaints=complaints, has_mathjax=has_mathjax, bytes=sum(map(transferred, files)))
-    return result | found | {"barriers": barriers}
+    return result | found
+
+
+def open_still(tab, address):
+    """Go to a page on which nothing moves by itself."""
+    tab.goto(address, wait_until="load")
+    tab.add_style_tag(content="* { transition: none !important; animation: none !important; }")
 
 
 @each_page
@@ -297,16 +320,18 @@ def test_page_is_light(seen):
     assert seen["bytes"] < HEAVIEST
 
 
-@each_page
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_serious_barrier(seen, theme):
-    """axe-core, WCAG 2.1 A and AA, with everything that can be opened opened.
+@pytest.mark.parametrize("page", list(one_of_each_kind()))
+def test_no_serious_barrier(page, tab, address, axe):
+    """axe-core, WCAG 2.1 A and AA, in both themes, with everything that can be opened opened.
 
     Left out is the theme's list of references, which has the role of a list and no items.
     """
-    if seen["barriers"] is None:
+    if axe is None:
         pytest.skip(f"{AXE} is not here and npm cannot fetch it")
-    assert seen["barriers"][theme] == []
+    open_still(tab, address + page)
+    tab.evaluate(MEASURE)
+    tab.evaluate(axe)
+    assert {theme: tab.evaluate(BARRIERS, theme) for theme in THEMES} == {t: [] for t in THEMES}
 
 
 # ---------------------------------------------------------------- what can be played with
@@ -347,7 +372,7 @@ def test_the_front_page_s_figure_plays(on_page):
 
 
 def test_the_graph_is_searched_filtered_and_walked_by_keyboard(on_page):
-    from ismlit.claims import ledger
+    from ismlit.edition.ledger import ledger
 
     tab = on_page("book/graph.html")
     tiles = tab.locator(".graph-map li:not([hidden]) a")

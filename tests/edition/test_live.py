@@ -9,8 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ismlit import ism
-from ismlit.live import (
+from ismlit.edition.live import (
     STARTS,
     degrees,
     direction,
@@ -19,7 +18,8 @@ from ismlit.live import (
     safeguarded_path,
     turning,
 )
-from ismlit.phi import Problem
+from ismlit.problem import Problem
+from ismlit.solver import published_ism
 
 X, Y, GAMMA, KERNEL = example()
 PROBLEM = Problem(X, GAMMA, KERNEL)
@@ -43,7 +43,7 @@ def test_published_path_is_the_solver_s():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is stopped on purpose
         for steps in (1, 2, 5):
-            found = ism(PROBLEM, None, None, 1, method="published", max_iter=steps, tol=0.0)
+            found = published_ism(PROBLEM, q=1, max_iter=steps, tol=0.0)
             start = np.linalg.eigh(PROBLEM.phi_0())[1][:, -1:]
             heights = [height(a) for a in published_path(PROBLEM, start, steps)]
             assert found.history["objective"][: steps + 1] == pytest.approx(heights, rel=1e-8)

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from execute_notebooks import notebooks_of
 
-ROOT = Path(__file__).resolve().parents[1]
+from tools.execute_notebooks import notebooks_of
+
+ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = notebooks_of(ROOT)
 GREEK = set(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta kappa lambda mu nu xi pi rho sigma "

@@ -4,9 +4,10 @@ from numpy.testing import assert_allclose
 from sklearn.preprocessing import scale
 
 from ismlit import datasets
-from ismlit.construction import class_sum_images, class_sum_network
-from ismlit.gamma import one_hot, supervised
-from ismlit.kernels import Gaussian, gram
+from ismlit.edition.construction import _grid, class_sum_images, class_sum_network
+from ismlit.gamma import class_table, label_gamma, one_hot
+from ismlit.kernels import Gaussian
+from ismlit.pairs import gram
 
 
 def noise(seed, sizes=(30, 30), d=3):
@@ -55,7 +56,7 @@ def test_images_are_those_of_explicit_features():
 def test_shares_are_of_the_sum_within_classes():
     X, y = noise(2)
     found = class_sum_network(X, y, sigmas=[0.5])
-    G = supervised(y).to_dense()
+    G = label_gamma(y).to_dense()
     ideal = G[y[:, None] == y].sum()
     assert found.ideal == pytest.approx(ideal)
     assert found.shares[0] == pytest.approx(np.sum(G * gram(Gaussian(0.5), X)) / ideal)
@@ -67,8 +68,48 @@ def test_few_layers_give_what_they_can(layers):
     found = class_sum_network(X, y, layers=layers)
     assert len(found.shares) <= layers
     assert np.all(np.diff(found.shares) > 0)
-    assert found.reached == (found.shares[-1] >= 0.999)
-    assert found.shares[-1] > {1: 0.02, 2: 0.4, 3: 0.9, 5: 0.99}[layers]
+    assert found.reached == (layers > 1) == (found.shares[-1] >= 0.999)
+
+
+def test_bandwidths_tried_reach_from_the_widest_to_below_the_closest_pair():
+    """Three times the largest distance, a sixth of the smallest; what is rounding is none."""
+    squares = lambda *points: np.subtract.outer(points, points) ** 2
+    grid = _grid(squares(0, 1e-11, 1, 5), 7)
+    assert grid[0] == pytest.approx(15) and grid[-1] == pytest.approx(1 / 6)
+    assert len(grid) == 7
+    assert_allclose(grid[1:] / grid[:-1], (grid[-1] / grid[0]) ** (1 / 6))
+    assert _grid(squares(0, 1e-8, 5), 3)[-1] == pytest.approx(1e-8 / 6)  # small, but a distance
+    assert _grid(squares(0, 1e-11, 5), 3, rounding=0)[-1] == pytest.approx(1e-11 / 6)
+
+
+def random_set(rng):
+    """A small set that meets the hypotheses: no rows coincide, Gamma negative between classes."""
+    while True:
+        sizes = rng.integers(2, 8, rng.integers(2, 5))
+        y = np.repeat(range(len(sizes)), sizes)
+        table, _ = class_table(y)
+        if (table[~np.eye(len(table), dtype=bool)] < 0).all():
+            return rng.standard_normal((len(y), rng.integers(1, 5))), y
+
+
+@pytest.mark.parametrize("count", [40, pytest.param(1000, marks=pytest.mark.slow)])
+def test_the_rule_always_arrives(count):
+    """Three of 55 such sets jammed under the rule of the first edition."""
+    rng = np.random.default_rng(count)
+    for _ in range(count):
+        X, y = random_set(rng)
+        found = class_sum_network(X, y)
+        assert found.reached and np.all(np.diff(found.shares) > 0) and len(found.shares) <= 12
+        assert found.shares == pytest.approx(
+            [share(y, sigma, Z) for sigma, Z in zip(found.sigmas, found.images)]
+        )
+
+
+def share(y, sigma, Z):
+    """Tr(Gamma K) / H* by its definition."""
+    G, same = label_gamma(y).to_dense(), y[:, None] == y
+    squares = np.sum((Z[:, None] - Z) ** 2, axis=2)
+    return np.sum(G * np.exp(-squares / (2 * sigma**2))) / G[same].sum()
 
 
 def test_bad_input():

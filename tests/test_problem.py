@@ -4,10 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from ismlit.gamma import supervised
-from ismlit.ism import ism
-from ismlit.kernels import Gaussian, Kernel, Polynomial, gram
-from ismlit.phi import Problem, as_problem
+from ismlit.gamma import label_gamma
+from ismlit.kernels import Gaussian, Kernel, Polynomial
+from ismlit.pairs import gram
+from ismlit.problem import Problem, _double_sum
+from ismlit.solver import as_problem, ism
 from tests.problems import FAMILY, brute_force, orthonormal, random_problem
 
 KERNELS = pytest.mark.parametrize("name", FAMILY)
@@ -91,14 +92,14 @@ def test_order_of_samples_does_not_matter(name, rng):
 def test_translation_of_the_samples_does_not_matter(name, rng):
     """Differences never see it; the linear kernel does not because Gamma is centred."""
     X, y, W = rng.standard_normal((14, 3)), np.arange(14) % 3, orthonormal(3, 1, rng)
-    here = Problem(X, supervised(y), FAMILY[name])
-    there = Problem(X + [3, -2, 5], supervised(y), FAMILY[name])
+    here = Problem(X, label_gamma(y), FAMILY[name])
+    there = Problem(X + [3, -2, 5], label_gamma(y), FAMILY[name])
     assert_allclose(there.objective(W), here.objective(W), atol=1e-10)  # rounding of |X|^2 = 40
 
 
 def test_translation_matters_to_the_polynomial_kernel(rng):
     X, y, W = rng.standard_normal((14, 3)), np.arange(14) % 3, orthonormal(3, 1, rng)
-    values = [Problem(X + t, supervised(y), Polynomial(3)).objective(W) for t in (0, 3)]
+    values = [Problem(X + t, label_gamma(y), Polynomial(3)).objective(W) for t in (0, 3)]
     assert abs(values[0] - values[1]) > 1
 
 
@@ -128,7 +129,7 @@ def test_float32_in_float32_out(name, rng):
 
 
 def test_nothing_is_changed_that_the_caller_gave(rng):
-    X, F, W = rng.standard_normal((9, 3)) + 2, supervised(np.arange(9) % 2), orthonormal(3, 1, rng)
+    X, F, W = rng.standard_normal((9, 3)) + 2, label_gamma(np.arange(9) % 2), orthonormal(3, 1, rng)
     before = X.copy(), F.F.copy(), W.copy()
     Problem(X, F, Gaussian(1.0)).objective_and_phi(W)
     for now, then in zip((X, F.F, W), before, strict=True):
@@ -140,7 +141,7 @@ def test_memory_is_of_the_order_of_a_tile(rng):
     import tracemalloc
 
     n = 6000
-    problem = Problem(rng.standard_normal((n, 3)), supervised(np.arange(n) % 3), Gaussian(1.0))
+    problem = Problem(rng.standard_normal((n, 3)), label_gamma(np.arange(n) % 3), Gaussian(1.0))
     W = orthonormal(3, 2, rng)
     tracemalloc.start()
     problem.objective_and_phi(W)
@@ -177,8 +178,13 @@ def test_float32_objective_is_accumulated_in_float64(rng):
     """Tiles summed in single precision would round each to 6e-8 of its own size."""
     n = 400
     X, W = rng.standard_normal((n, 3)).astype("f4"), orthonormal(3, 2, rng).astype("f4")
-    problem = Problem(X, supervised(np.arange(n) % 2), Gaussian(1.0))
+    problem = Problem(X, label_gamma(np.arange(n) % 2), Gaussian(1.0))
     assert_allclose(problem.objective_and_phi(W)[0], problem.objective(W), rtol=1e-12)
+
+
+def test_sums_of_single_precision_are_taken_in_double():
+    """2^24 + 1 is the first whole number that single precision does not have."""
+    assert _double_sum(np.array([2.0**24, 1.0], dtype="f4")) == 2 * (2**24 + 1)
 
 
 @pytest.mark.parametrize("f", [lambda b, xp: xp.exp(-xp.sqrt(b)), lambda b, xp: 1 / b])
@@ -228,7 +234,7 @@ def test_gram_operator_is_the_gram_matrix(name, rng):
     W, V = orthonormal(4, 2, rng), rng.standard_normal((13, 3))
     K = gram(problem.kernel, problem.X, W)
     for cache_bytes in (2**20, 0):
-        operator = problem.gram_operator(W, cache_bytes)
+        operator = problem.pairs.gram_operator(W, cache_bytes)
         for _ in range(2):  # the second product comes from the kept tiles
             assert_allclose(operator @ V, K @ V, atol=1e-12 * np.linalg.norm(K))
 
@@ -247,16 +253,16 @@ def test_gram_derivative_is_that_of_the_gram_matrix(name, rng):
     at = lambda t: gram(problem.kernel, problem.X, W + t * Z) @ V
     expected = (at(h) - at(-h)) / (2 * h)  # error of order h^2
     scale = np.abs(expected).max()
-    assert_allclose(problem.gram_derivative(W, Z, V), expected, atol=1e-7 * scale)
+    assert_allclose(problem.pairs.gram_derivative(W, Z, V), expected, atol=1e-7 * scale)
 
 
 def test_a_problem_brings_its_own_parts(rng):
     problem = random_problem("gaussian", rng)
-    assert as_problem(problem, None, None) is problem
-    with pytest.raises(ValueError, match="its own gamma and kernel"):
-        as_problem(problem, problem.gamma, None)
-    direct = ism(problem.X, problem.gamma, problem.kernel, 2)
-    assert_allclose(ism(problem, None, None, 2).W, direct.W, atol=1e-6)
+    assert as_problem(problem) is problem
+    with pytest.raises(ValueError, match="its own gamma, kernel and random features"):
+        as_problem(problem, problem.gamma)
+    direct = ism(problem, q=2)
+    assert_allclose(ism(problem, q=2).W, direct.W, atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -264,8 +270,8 @@ def test_phi_0_that_cancels_is_exactly_zero(dtype, rng):
     """Two classes of one mean: what would be left is rounding, and a start must not follow it."""
     X = rng.standard_normal((40, 4)) + 3
     points = np.vstack([X, 6 - X, 2 * X - 3, 9 - 2 * X]).astype(dtype)  # mirrored about (3, ...)
-    problem = Problem(points, supervised(np.arange(160) < 80), Gaussian(1.0))
+    problem = Problem(points, label_gamma(np.arange(160) < 80), Gaussian(1.0))
     assert not problem.phi_0().any()
-    assert Problem(points, supervised(np.arange(160) < 70), Gaussian(1.0)).phi_0().any()
+    assert Problem(points, label_gamma(np.arange(160) < 70), Gaussian(1.0)).phi_0().any()
     with pytest.warns(UserWarning, match="starting from PCA"):
         ism(points, problem.gamma, problem.kernel, 2, tol=1e-3)

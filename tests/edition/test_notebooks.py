@@ -6,9 +6,10 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
-from execute_notebooks import notebooks_of
 
-ROOT = Path(__file__).resolve().parents[1]
+from tools.execute_notebooks import notebooks_of
+
+ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = notebooks_of(ROOT)
 LONGEST_CELL = 20  # non-blank lines
 LONGEST_LINE = 100

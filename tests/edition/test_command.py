@@ -1,0 +1,33 @@
+"""``python -m ismlit.edition``: lists, explains, refuses."""
+
+import pytest
+
+from ismlit.edition.__main__ import main
+from ismlit.edition.ledger import TITLES, ledger
+
+LEDGER = ledger()
+
+
+def test_command_line_lists_by_chapter_verdict_and_word(capsys):
+    main(["--verdict", "fails", "--chapter", "5"])
+    out = capsys.readouterr().out
+    chosen = [c.id for c in LEDGER.values() if (c.verdict, c.chapter) == ("fails", "5")]
+    assert [line.split()[0] for line in out.splitlines() if line.startswith("  ")] == chosen
+    assert f"{TITLES['5']}: {len(chosen)} fails" in out
+    main(["--find", "EIGENGAP"])
+    found = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    assert 5 < len(found) < len(LEDGER)
+
+
+def test_command_line_describes_one(capsys):
+    main(["eq-5.2"])
+    out = capsys.readouterr().out
+    for part in (LEDGER["eq-5.2"].says, "uses   eq-5.1", "cor-1", "book/ch5/phi.ipynb"):
+        assert part in out
+
+
+@pytest.mark.parametrize("arguments", [["eq-99"], ["--run"], ["--verdict", "true"]])
+def test_command_line_refuses(arguments, capsys):
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert "error" in capsys.readouterr().err

@@ -1,0 +1,284 @@
+"""pyproject.toml is the one source; all else that names versions or packages agrees with it."""
+
+import ast
+import json
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+import ismlit
+from tests.test_architecture import MODULES
+from tools.execute_notebooks import notebooks_of
+
+ROOT = Path(__file__).resolve().parents[2]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))
+PROJECT = PYPROJECT["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+LOCK = (ROOT / ".locks" / "py311.txt").read_text(encoding="utf8")
+PY311 = {"python_version": "3.11", "python_full_version": "3.11.9"}
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def locked():
+    """Versions that the lock gives Python 3.11 on this platform, by canonical name."""
+    versions = {}
+    for line in LOCK.splitlines():
+        if line.startswith((" ", "#")) or not line.strip():
+            continue
+        requirement = Requirement(line.removesuffix("\\").strip())
+        if requirement.marker is None or requirement.marker.evaluate(PY311):
+            (pin,) = requirement.specifier
+            assert pin.operator == "==", line
+            versions[canonicalize_name(requirement.name)] = Version(pin.version)
+    return versions
+
+
+@pytest.mark.parametrize(
+    "requirement", [*PROJECT["dependencies"], *EXTRAS["book"], *EXTRAS["test"]]
+)
+def test_the_lock_satisfies_the_ranges(requirement):
+    requirement = Requirement(requirement)
+    version = locked()[canonicalize_name(requirement.name)]
+    assert requirement.specifier.contains(version), f"{requirement} but {version} is locked"
+
+
+def test_the_lock_has_hashes_and_no_address():
+    blocks = re.split(r"\n(?=\S)", LOCK.strip())
+    assert len(blocks) > 50
+    assert [block.split()[0] for block in blocks if "--hash=sha256:" not in block] == []
+    assert "://" not in LOCK
+
+
+def test_the_build_backend_is_locked():
+    for requirement in map(Requirement, PYPROJECT["build-system"]["requires"]):
+        assert requirement.specifier.contains(locked()[canonicalize_name(requirement.name)])
+
+
+def test_conda_environment_agrees():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf8"))
+    entries = environment["dependencies"]
+    assert f"python{PROJECT['requires-python']}" in entries
+    (pip,) = [entry["pip"] for entry in entries if isinstance(entry, dict)]
+    (install,) = pip
+    extras = re.fullmatch(r"-e \.\[(.+)\]", install).group(1).split(",")
+    assert set(extras) == {"book", "test", "lab"} <= set(EXTRAS)
+
+
+# ---------------------------------------------------------------- imports
+
+OWN = {"ismlit", "tools", "tests"}
+OTHER_NAMES = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml", "umap": "umap-learn"}
+"""Distributions whose name is not that of what is imported."""
+CORNERS = {("datasets", "pillow"), ("baselines", "pymanopt")}
+"""What one function of the library needs, and the extra `book` brings."""
+COMMANDS = set("ipykernel jupyter-book sphinx-exercise sphinx-proof".split())
+COMMANDS |= set("nbval pytest-cov pytest-xdist ruff".split())
+"""What is run, or loaded by name, and not imported."""
+
+
+def declared(*groups):
+    """Names of the distributions in groups of pyproject.toml: "library", or an extra."""
+    names = set()
+    for group in groups:
+        requirements = PROJECT["dependencies"] if group == "library" else EXTRAS[group]
+        names |= {canonicalize_name(Requirement(text).name) for text in requirements}
+    return names
+
+
+def imports(text, top_only=False):
+    """Distributions that a module's text imports, wherever it does, the own ones left out.
+
+    `top_only` leaves out what is imported inside functions.
+    """
+    waiting = [ast.parse(text)]
+    while waiting:
+        node = waiting.pop()
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module]
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            called = getattr(node.func, "id", getattr(node.func, "attr", None))
+            if called in ("import_module", "__import__", "importorskip"):
+                names = [node.args[0].value]
+        for name in {name.partition(".")[0] for name in names}:
+            if name not in OWN and name not in sys.stdlib_module_names:
+                yield canonicalize_name(OTHER_NAMES.get(name, name))
+        inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        if not (top_only and inside):
+            waiting += ast.iter_child_nodes(node)
+
+
+def codes(place):
+    """(name, code) of every module below `place`; of the cells of every notebook for "book"."""
+    if place == "book":
+        for path in notebooks_of(ROOT):
+            cells = json.loads(path.read_text(encoding="utf8"))["cells"]
+            sources = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
+            yield path.stem, "\n".join(sources)
+    elif place == "ismlit":
+        for path in sorted((ROOT / place).glob("*.py")):
+            yield path.stem, path.read_text(encoding="utf8")
+    else:
+        for path in sorted((ROOT / place).rglob("*.py")):
+            yield path.stem, path.read_text(encoding="utf8")
+
+
+GROUPS = {
+    "ismlit": ["library"],
+    "ismlit/edition": ["library", "book"],
+    "ismlit/edition/experiments": ["library", "book", "deep", "peers"],
+    "book": ["library", "book"],
+    "tools": ["library", "book", "test"],
+    "tests": ["library", "book", "test", "deep"],
+}
+"""What the code in a place may import."""
+
+
+@pytest.mark.parametrize("place", GROUPS)
+def test_every_import_is_declared(place):
+    allowed = declared(*GROUPS[place])
+    if place == "ismlit/edition":
+        allowed |= declared("deep", "peers")  # of its experiments; see the next test
+    missing = {
+        (name, used) for name, text in codes(place) for used in imports(text) if used not in allowed
+    }
+    assert missing == (CORNERS if place == "ismlit" else set())
+
+
+def test_comparators_are_imported_by_experiments_alone():
+    experiments = dict(codes("ismlit/edition/experiments"))
+    only = declared("deep", "peers")
+    for name, text in codes("ismlit/edition"):
+        assert experiments.get(name) == text or only.isdisjoint(imports(text)), name
+
+
+@pytest.mark.parametrize("place", ["ismlit", "ismlit/edition", "tests"])
+def test_what_not_everybody_has_is_imported_where_it_is_used(place):
+    lacking = declared("deep", "peers")
+    if place == "ismlit":
+        lacking |= {distribution for _, distribution in CORNERS}
+    for name, text in codes(place):
+        assert lacking.isdisjoint(imports(text, top_only=True)), name
+
+
+def test_everything_declared_is_used():
+    used = {d for place in GROUPS for _, text in codes(place) for d in imports(text)}
+    assert declared("library", "book", "test") - used == COMMANDS
+    library = {d for _, text in codes("ismlit") for d in imports(text)}
+    assert declared("library") <= library
+
+
+def test_no_form_of_import_is_missed():
+    text = (
+        "import yaml.nodes as n\nfrom PIL import Image\nimport os, ismlit.edition\n"
+        "def later():\n    from umap import UMAP\n    import_module('torch.nn')\n"
+        "    pytest.importorskip('pandas')\nfrom . import own\n"
+    )
+    assert {*imports(text)} == {"pyyaml", "pillow", "umap-learn", "torch", "pandas"}
+    assert {*imports(text, top_only=True)} == {"pyyaml", "pillow"}
+
+
+# ---------------------------------------------------------------- versions
+
+
+def test_version_and_date_stand_everywhere_alike():
+    """`ismlit.__version__` is the source; a date comes with the release."""
+    assert PROJECT["dynamic"] == ["version"] and "version" not in PROJECT
+    assert PYPROJECT["tool"]["hatch"]["version"]["path"] == "ismlit/__init__.py"
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf8"))
+    assert citation["version"] == ismlit.__version__
+    date = str(citation.get("date-released", "unreleased"))
+    changes = (ROOT / "CHANGES.md").read_text(encoding="utf8")
+    newest = re.search(r"^## (.*)$", changes, re.M).group(1)
+    assert newest == f"{ismlit.__version__} ({date})"
+
+
+# ---------------------------------------------------------------- the README
+
+README = (ROOT / "README.md").read_text(encoding="utf8")
+
+
+def test_the_readme_has_every_module_in_its_place():
+    """Once each, in the order in which they may import; what serves the book comes last."""
+    rows = re.findall(r"^\| (?:\*\*\w+\*\* )?\| (`.*`) \|", README, re.M)
+    named = [name for row in rows for name in re.findall(r"`([\w/]+)`", row)]
+    first = next(i for i, name in enumerate(named) if name.startswith("edition/"))
+    assert named[:first] == MODULES
+    parts = [path for path in (ROOT / "ismlit" / "edition").iterdir() if path.stem[0] != "_"]
+    assert sorted(name.removeprefix("edition/").strip("/") for name in named[first:]) == sorted(
+        path.stem for path in parts
+    )
+
+
+def test_the_readme_shows_what_runs(capsys):
+    (example,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    exec(example, {})
+    assert "local maximum to second order: yes" in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------- workflows
+
+
+def workflow(name):
+    return yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text(encoding="utf8"))
+
+
+def steps(path):
+    """Every step of every job of a workflow."""
+    for job in workflow(path.name)["jobs"].values():
+        yield from job["steps"]
+
+
+def test_the_workflow_tests_the_supported_pythons():
+    tested = workflow("book.yml")["jobs"]["unit"]["strategy"]["matrix"]["python"]
+    claimed = [c.split(" :: ")[-1] for c in PROJECT["classifiers"] if ":: Python :: 3." in c]
+    assert tested == claimed
+    assert PROJECT["requires-python"] == f">={claimed[0]}"
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_data_are_cached_under_what_lists_them(path):
+    keys = [step["with"]["key"] for step in steps(path) if "cache@" in step.get("uses", "")]
+    assert all("hashFiles('ismlit/registry.json')" in key for key in keys)
+    assert (ROOT / "ismlit" / "registry.json").exists()
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_run_what_there_is(path):
+    """Each `make` target and each own module that a workflow calls exists."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf8")
+    text = path.read_text(encoding="utf8")
+    for target in re.findall(r"run: (?:\w+=\S+ )*make (\w\S*)", text):
+        assert re.search(rf"^{target}:", makefile, re.M), target
+    for module in re.findall(r"-m ((?:ismlit|tools)[\w.]*)", text):
+        place = ROOT / module.replace(".", "/")
+        assert place.with_suffix(".py").exists() or (place / "__main__.py").exists(), module
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*sorted((ROOT / ".github").rglob("*.yml")), ROOT / ".pre-commit-config.yaml"],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_yaml_can_be_read(path):
+    assert isinstance(yaml.safe_load(path.read_text(encoding="utf8")), dict)
+
+
+@pytest.mark.parametrize("name", ["wrong-claim", "bug", "idea"])
+def test_issue_forms_have_what_a_form_must_have(name):
+    place = ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml"
+    form = yaml.safe_load(place.read_text(encoding="utf8"))
+    assert {"name", "description", "body"} <= set(form)
+    for part in form["body"]:
+        kinds = ("markdown", "input", "textarea", "dropdown", "checkboxes")
+        assert part["type"] in kinds
+        assert ("value" if part["type"] == "markdown" else "label") in part["attributes"]

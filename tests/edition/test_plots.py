@@ -1,0 +1,36 @@
+"""What can be told apart in the pictures."""
+
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from ismlit.edition.plots import plot_decision, plot_history, plot_projection
+
+
+def looks(collections):
+    """Colour and shape of each."""
+    return {
+        (tuple(drawn.get_facecolor()[0][:3]), drawn.get_paths()[0].vertices.tobytes())
+        for drawn in collections
+    }
+
+
+def test_ten_classes_have_ten_looks():
+    """No two are drawn with the same marker in the same colour, nor two lines alike."""
+    Z, y = np.random.default_rng(0).standard_normal((40, 2)), np.arange(40) % 10
+    assert len(looks(plot_projection(Z, y).collections)) == 10
+    results = {k: SimpleNamespace(history={"objective": np.arange(3.0)}) for k in range(10)}
+    lines = plot_history(results).get_lines()
+    drawn = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines}
+    assert len(drawn) == 10
+    plt.close("all")
+
+
+def test_ten_classes_have_ten_regions():
+    """Where a class begins and another ends can be seen in the plane that is decided."""
+    X, y = np.random.default_rng(0).standard_normal((40, 2)), np.arange(40) % 10
+    model = SimpleNamespace(predict=lambda grid: np.arange(len(grid)) % 10)
+    colours = plot_decision(model, X, y).collections[0].get_cmap().colors
+    plt.close("all")
+    assert len(set(map(tuple, colours))) == 10

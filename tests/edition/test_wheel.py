@@ -1,0 +1,126 @@
+"""What a wheel holds, and that an installed one needs no checkout."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tools.execute_notebooks import notebooks_of
+from tools.hatch_build import FOLDERS, stripped
+
+ROOT = Path(__file__).resolve().parents[2]
+LARGEST = 3_000_000  # bytes
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The path of a wheel built without isolation; skips where the sources are not a checkout."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if built.returncode and "No module named hatchling" in built.stderr:
+        pytest.skip("hatchling is not installed: no wheel to look into")
+    assert built.returncode == 0, built.stderr
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """A folder in which the wheel is unpacked, as an installer would."""
+    folder = tmp_path_factory.mktemp("installed")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def test_is_small(wheel):
+    assert wheel.stat().st_size < LARGEST
+
+
+def test_has_all_that_the_package_reads(installed):
+    package = ROOT / "ismlit"
+    wanted = {
+        path.relative_to(ROOT)
+        for path in package.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    found = {path.relative_to(installed) for path in installed.rglob("*") if path.is_file()}
+    assert wanted <= found
+    templates = {path.suffix for path in wanted if path.parent.name == "templates"}
+    assert {".j2", ".js", ".css", ".py"} <= templates
+
+
+def test_has_the_book_and_its_notebooks_without_outputs(installed):
+    book = installed / "ismlit" / "edition" / "_book"
+    for name in FOLDERS:
+        for path in (ROOT / "book" / name).iterdir():
+            assert (book / name / path.name).read_bytes() == path.read_bytes()
+    for path in notebooks_of(ROOT):
+        copy = book / path.relative_to(ROOT / "book")
+        text = copy.read_text(encoding="utf8")
+        assert text == stripped(path.read_text(encoding="utf8"))
+    assert len(list(book.rglob("*.ipynb"))) == len(notebooks_of(ROOT))
+    assert {path.name for path in book.iterdir() if path.suffix} == {"intro.ipynb"}
+
+
+def test_has_nothing_else(installed):
+    tops = {path.name for path in installed.iterdir() if path.suffix != ".dist-info"}
+    assert tops == {"ismlit"}
+
+
+def run(installed, tmp_path, *arguments):
+    """Run Python where the unpacked wheel comes first, away from the checkout."""
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    command = [sys.executable, *arguments]
+    return subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_checks_a_claim_away_from_the_checkout(installed, tmp_path):
+    code = "import ismlit.edition.files as f; print(f.book(), f.is_checkout())"
+    where, checkout = run(installed, tmp_path, "-c", code).split()
+    assert Path(where).is_relative_to(installed) and checkout == "False"
+    out = run(installed, tmp_path, "-m", "ismlit.edition", "eq-5.2", "--run")
+    assert "eq-5.2: holds (a broken variant is rejected)" in out
+
+
+STORE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import ismlit
+from ismlit.edition.ledger import ledger
+from ismlit.edition.tables import printed, results, store
+assert ismlit.__file__.startswith(sys.argv[1])
+print(len(ledger()), len(printed("table-5.4")), len(results("table-5.4")))
+try:
+    store("t", [dict(name="a", x=[1.0])], {})
+except ValueError as error:
+    print(error)
+print(store("t", [dict(name="a", x=[1.0])], {}, sys.argv[2]))
+"""
+
+
+def test_an_installed_wheel_has_its_data_and_stays_as_it_is(installed, tmp_path):
+    """Claims and tables are read from the wheel; results are written to a folder of one's own."""
+    before = sorted(installed.rglob("*.json"))
+    command = [sys.executable, "-I", "-c", STORE, str(installed), str(tmp_path)]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    counts, refused, path = found.stdout.splitlines()
+    claims, rows, stored = map(int, counts.split())
+    assert claims > 800 and rows == 48 and stored > 48
+    assert "--out FOLDER" in refused and Path(path) == tmp_path / "t.json"
+    assert sorted(installed.rglob("*.json")) == before
+
+
+def test_stripping_keeps_the_code(tmp_path):
+    text = notebooks_of(ROOT)[0].read_text(encoding="utf8")
+    before, after = json.loads(text), json.loads(stripped(text))
+    assert [c["source"] for c in before["cells"]] == [c["source"] for c in after["cells"]]
+    assert not any(cell.get("outputs") for cell in after["cells"])

@@ -1,0 +1,182 @@
+"""Frames, geodesics, and the exact second-order form against differences along geodesics."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.sparse.linalg import ArpackNoConvergence
+
+from ismlit import grassmann
+from ismlit.gamma import label_gamma
+from ismlit.grassmann import (
+    DENSE_LIMIT,
+    SecondOrder,
+    as_frame,
+    canonical_frame,
+    cayley,
+    geodesic,
+    nearest_eigenvectors,
+    principal_angles,
+    projector_distance,
+    top_eigenvectors,
+)
+from ismlit.kernels import Gaussian
+from ismlit.solver import ism
+from tests.problems import FAMILY, brute_force, orthonormal, random_problem
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_second_order_form_is_the_curvature_along_geodesics(name, rng):
+    """-<Z, Hess J Z>/2 = <Z, (Kd - M) Z> at a stationary point; J by the double loop."""
+    problem = random_problem(name, rng, n=9)
+    W = ism(problem, q=2, init="random", random_state=0).W
+    second = SecondOrder(problem, W, problem.phi(W))
+    h = 1e-3
+    for _ in range(2):
+        B = rng.standard_normal(second.size)
+        B /= np.linalg.norm(B)
+        Z = second.W_bar @ B.reshape(second.shape)
+        J = [brute_force(problem, geodesic(second.W, Z, t)) for t in (-h, 0, h)]
+        curvature = (J[0] - 2 * J[1] + J[2]) / h**2
+        form = B @ (second.kd * B - second.m_times(B[:, None])[:, 0])
+        # second differences: truncation h^2 J''''/12 = 1e-7 |J|, rounding eps |J| / h^2 = 1e-9
+        assert_allclose(-curvature / 2, form, atol=1e-4 * np.linalg.norm(problem.phi(W)))
+
+
+def test_the_iterative_lowest_curvature_agrees_with_the_dense_one(rng):
+    X = rng.standard_normal((40, 70))
+    X[:, :2] *= 3
+    y = np.arange(40) % 3
+    result = ism(X, label_gamma(y), Gaussian(12.0), 4, tol=1e-7)
+    second = SecondOrder(result.problem, result.W, result.problem.phi(result.W))
+    assert second.size > DENSE_LIMIT
+    dense = np.linalg.eigvalsh(np.diag(second.kd) - second.m_dense())
+    # the iterative value is asked for 1e-4 of the spectrum's size, and is a Rayleigh quotient
+    assert_allclose(second.lowest()[0], dense[0], atol=2e-3 * np.abs(dense).max())
+
+
+def test_angles_and_distances(rng):
+    W = np.eye(4)[:, :2]
+    V = np.c_[W[:, 0], np.cos(0.3) * W[:, 1] + np.sin(0.3) * np.eye(4)[:, 2]]
+    assert_allclose(principal_angles(W, V), [0.3, 0], atol=1e-12)
+    assert_allclose(projector_distance(W, V), np.linalg.norm(W @ W.T - V @ V.T), rtol=1e-12)
+    Z = np.eye(4)[:, [2, 3]] * 0.3
+    assert_allclose(principal_angles(W, geodesic(W, Z, 1.0)), [0.3, 0.3], atol=1e-12)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_the_lowest_direction_is_a_tangent_at_the_given_frame(q, rng):
+    """J along geodesic(W, Z) bends by -2 lowest, for a W whose columns are in no special order."""
+    problem = random_problem("gaussian", rng, n=12, d=5)
+    W = ism(problem, q=q, tol=1e-10).W @ orthonormal(q, q, rng)
+    lowest, Z, error = SecondOrder(problem, W, problem.phi(W)).lowest()
+    assert error == 0 and abs(W.T @ Z).max() < 1e-12 and abs(np.linalg.norm(Z) - 1) < 1e-12
+    h = 1e-3
+    J = [problem.objective(geodesic(W, Z, t)) for t in (-h, 0, h)]
+    bend = (J[0] - 2 * J[1] + J[2]) / h**2
+    assert_allclose(bend, -2 * lowest, atol=1e-4 * np.linalg.norm(problem.phi(W)))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_lanczos_brackets_the_lowest_curvature(seed):
+    """Against the matrix itself, at maxima and at random points."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem(("gaussian", "polynomial", "user")[seed % 3], rng, n=20, d=9)
+    W = orthonormal(9, 3, rng) if seed % 2 else ism(problem, q=3).W
+    second = SecondOrder(problem, W, problem.phi(W))
+    exact, _, none = second.lowest(dense=True)
+    value, Z, error = second.lowest(dense=False)
+    scale = np.abs(second.kd).max()
+    assert none == 0
+    assert value >= exact - 1e-9 * scale  # a Rayleigh quotient
+    assert value - error <= exact + 1e-9 * scale
+    assert (value > 0) == (exact > 0) or abs(exact) < 0.01 * scale
+    assert np.linalg.norm(Z) == pytest.approx(1) and np.abs(W.T @ Z).max() < 1e-9
+
+
+def test_where_lanczos_does_not_settle_the_matrix_is_formed(rng, monkeypatch):
+    """Near-zero curvatures, as constant features leave, made it give up with minus infinity."""
+    problem = random_problem("gaussian", rng, n=20, d=9)
+    W = orthonormal(9, 3, rng)
+    second = SecondOrder(problem, W, problem.phi(W))
+    bases = []
+
+    def unsettled(*args, ncv, **options):
+        bases.append(ncv)
+        raise ArpackNoConvergence("no", np.empty(0), np.empty((0, 0)))
+
+    monkeypatch.setattr(grassmann, "eigsh", unsettled)
+    value, Z, error = second.lowest()
+    exact, Z_exact, _ = second.lowest(dense=True)
+    assert bases == [8, 18] and (value, error) == (exact, 0.0)
+    assert_allclose(Z, Z_exact)
+
+
+def test_newton_direction_solves_the_system(rng):
+    problem = random_problem("gaussian", rng, n=20, d=9)
+    W = ism(problem, q=3).W
+    second = SecondOrder(problem, W, problem.phi(W))
+    slope = rng.standard_normal(second.size)
+    matrix = np.diag(second.kd) - second.m_dense()
+    expected = second.tangent(np.linalg.solve(matrix, slope))
+    found = second.newton(slope, tol=1e-10, max_products=100)
+    assert_allclose(found, expected, atol=1e-7 * np.linalg.norm(expected))
+
+
+def test_newton_direction_ascends_where_the_curvature_is_wrong(rng):
+    for _ in range(20):
+        problem = random_problem("gaussian", rng, n=20, d=6)
+        W = orthonormal(6, 2, rng)
+        second = SecondOrder(problem, W, problem.phi(W))
+        G = problem.phi(W) @ W
+        slope = (second.W_bar.T @ problem.phi(W) @ second.W).ravel()
+        assert np.sum(second.newton(slope) * G) > 0
+
+
+def test_cayley_is_its_formula_and_feasible(rng):
+    for _ in range(8):  # a QR that flips a column would show in some
+        W, G = orthonormal(6, 2, rng) @ np.diag(rng.choice([-1, 1], 2)), rng.standard_normal((6, 2))
+        A = G @ W.T - W @ G.T
+        expected = np.linalg.solve(np.eye(6) - 0.2 * A, (np.eye(6) + 0.2 * A) @ W)
+        assert_allclose(cayley(W, G, 0.4), expected, atol=1e-13)
+    for step in (1e-6, 1.0, 1e6):
+        moved = cayley(W, G, step)
+        assert_allclose(moved.T @ moved, np.eye(2), atol=1e-13)
+
+
+@pytest.mark.parametrize("q", [1, 3, 6])
+def test_eigenvectors_are_those_asked_for(q, rng):
+    A = rng.standard_normal((6, 6))
+    A = A + A.T
+    values, vectors = np.linalg.eigh(A)
+    found, V = top_eigenvectors(A, q)
+    assert found.shape == (q,) and V.shape == (6, q)
+    assert_allclose(found, values[::-1][:q], atol=1e-12)
+    assert_allclose(A @ V, V * found, atol=1e-12)
+    near = vectors[:, ::2][:, :q] @ orthonormal(min(q, 3), min(q, 3), rng)
+    chosen = nearest_eigenvectors(A, near)
+    assert_allclose(chosen @ (chosen.T @ near), near, atol=1e-12)
+
+
+def test_top_eigenvectors_of_equal_values(rng):
+    values, V = top_eigenvectors(np.zeros((5, 5)), 3)
+    assert not values.any()
+    assert_allclose(V.T @ V, np.eye(3), atol=1e-12)
+
+
+def test_canonical_frames_do_not_depend_on_the_basis(rng):
+    A = rng.standard_normal((5, 5))
+    W = orthonormal(5, 2, rng)
+    values, frame = canonical_frame(A + A.T, W)
+    again = canonical_frame(A + A.T, W @ orthonormal(2, 2, rng))
+    assert_allclose(again[0], values, atol=1e-12)
+    assert_allclose(again[1], frame, atol=1e-10)
+    assert values[0] >= values[1] and principal_angles(frame, W).max() < 1e-7
+
+
+def test_a_frame_is_copied_and_named_in_errors():
+    W = np.eye(4)[:, :2]
+    assert as_frame(W, 4, float) is not W
+    with pytest.raises(ValueError, match="start must have orthonormal columns"):
+        as_frame(2 * W, 4, float, "start")
+    with pytest.raises(ValueError, match=r"init must have shape \(5, q\), got \(4, 2\)"):
+        as_frame(W, 5, float, "init")
