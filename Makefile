@@ -2,6 +2,7 @@
 #   PYTHON=python3.12   which Python to use (3.11 gets the locked versions, others the newest allowed)
 #   VENV=.venv          where its packages go
 #   JOBS=2              how many notebooks or test files run at once
+#   SLOW=1              `make test` with the slow tests as well
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -12,12 +13,16 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 PYTEST := $(PY) -m pytest
-NBVAL := -p tests.conftest --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg \
+NBVAL := -p tools.nbval_plugin --nbval --nbval-current-env --nbval-sanitize-with=tools/nbval_sanitize.cfg \
 	--nbval-cell-timeout=120
+QUICK := $(if $(SLOW),, and not slow)
+CELLS := $(if $(SLOW),,-m "not slow")
+SEED ?= 1
+N ?= 100
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book pdf test notebooks experiments bench faults lint format lock clean
+.PHONY: help book pdf test anywhere notebooks experiments bench faults mutants lint format lock clean
 
 # Several kernels share the cores, so each computes with one BLAS thread.
 book test notebooks: export OMP_NUM_THREADS ?= 1
@@ -26,30 +31,36 @@ help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 book: $(STAMP) ## execute every notebook, build the book, say where to open it
-	$(PY) tests/build_book.py --execute --jobs $(JOBS)
+	$(PY) -m tools.build_book --execute --jobs $(JOBS)
 
 pdf: $(STAMP) ## print every page of the built book as PDF (needs Chromium)
-	$(PY) tests/print_book.py
+	$(PY) -m tools.print_book
 
 test: $(STAMP) ## lint, tests, notebooks against their stored outputs, book, browser
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	$(PYTEST) -n $(JOBS) --dist loadscope -m "not browser"
-	$(PYTEST) -n $(JOBS) --dist loadscope $(NBVAL) book
-	$(PY) tests/build_book.py
-	$(PYTEST) -m browser tests/test_browser.py
+	$(PYTEST) -n $(JOBS) --dist loadscope -m "not browser$(QUICK)"
+	$(PYTEST) -n $(JOBS) --dist loadscope $(NBVAL) $(CELLS) book
+	$(PY) -m tools.build_book
+	$(PYTEST) -m "browser$(QUICK)" tests/browser
+
+anywhere: $(STAMP) ## tests and notebooks on every kind of processor (ARGS="--cores Haswell")
+	$(PY) -m tools.anywhere --jobs $(JOBS) $(ARGS)
 
 notebooks: $(STAMP) ## execute every notebook in place and store its outputs
-	$(PY) tests/execute_notebooks.py --jobs $(JOBS) $(NB)
+	$(PY) -m tools.execute_notebooks --jobs $(JOBS) $(NB)
 
 experiments: $(STAMP) ## recompute the tables of the thesis (ARGS="table-5.4 --quick")
-	$(PY) -m ismlit.experiments $(ARGS)
+	$(PY) -m ismlit.edition.experiments $(ARGS)
 
 bench: $(STAMP) ## time the library and compare (ARGS)
-	$(PY) tests/bench.py $(ARGS)
+	$(PY) -m tools.bench $(ARGS)
 
 faults: $(STAMP) ## break the library on purpose and see that the tests notice (ARGS)
-	$(PY) tests/faults.py $(ARGS)
+	$(PY) -m tools.faults $(ARGS)
+
+mutants: $(STAMP) ## random mutants of the library: do the tests notice? (SEED=1 N=100 ARGS)
+	$(PY) -m tools.mutants --seed $(SEED) --number $(N) $(ARGS)
 
 lint: $(STAMP) ## only the linter and the formatter's check
 	$(PY) -m ruff check .
@@ -59,13 +70,13 @@ format: $(STAMP) ## let the formatter and the linter mend what they can
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-lock: ## resolve the versions for Python 3.11 anew (needs uv)
+lock: ## write the lock of Python 3.11 (UPGRADE=--upgrade for newer versions; needs uv)
 	uv pip compile pyproject.toml --extra book --extra test --universal --python-version 3.11 \
-		--generate-hashes --no-header --no-annotate --upgrade --quiet --output-file $(LOCK)
+		--generate-hashes --no-header --no-annotate $(UPGRADE) --quiet --output-file $(LOCK)
 
 clean: ## remove what was built; the environment and MathJax stay
 	rm -rf _build dist .pytest_cache .ruff_cache .hypothesis
-	find book ismlit tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find book ismlit tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml $(LOCK)
 	@command -v $(PYTHON) >/dev/null || \
