@@ -56,9 +56,7 @@ def _look_around(problem, q, random_state):
         V = np.linalg.qr(np.hstack([view.X.T, rng.standard_normal((view.d, q))]))[0]
         view = view.restrict(V)
     before = view.count.passes
-    starts = _two_starts(view, q)
-    starts += [starting_point(view, q, "random", rng) for _ in range(RANDOM)]
-    found = [_plain_steps(view, W, STEPS) for W in starts]
+    found = [_plain_steps(view, W, STEPS) for W in _many_starts(view, q, RANDOM, rng)]
     ranked = sorted(found[1:], key=lambda pair: -pair[0])
     followed = [_plain_steps(view, W, FURTHER) for _, W in [found[0], *ranked[:FOLLOWED]]]
     W = max(followed, key=lambda pair: pair[0])[1]
@@ -67,17 +65,17 @@ def _look_around(problem, q, random_state):
         return W
     passes = view.count.passes - before
     problem.count.passes += int(np.ceil(passes * (view.n / n) ** 2))
-    starts = [W, *_two_starts(problem, q)]
-    starts += [starting_point(problem, q, "random", rng) for _ in range(ON_ALL)]
+    starts = [W, *_many_starts(problem, q, ON_ALL, rng)]
     on_all = [_plain_steps(problem, start, STEPS) for start in starts]
     return max(on_all, key=lambda pair: pair[0])[1]
 
 
-def _two_starts(problem, q):
-    """Taylor's and that of variance."""
+def _many_starts(problem, q, count, rng):
+    """Taylor's, that of variance, and so many random ones."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # Phi_0 may be zero: there are others
-        return [starting_point(problem, q, name) for name in ("taylor", "pca")]
+        told = [starting_point(problem, q, name) for name in ("taylor", "pca")]
+    return told + [starting_point(problem, q, "random", rng) for _ in range(count)]
 
 
 def _plain_steps(problem, W, steps):
