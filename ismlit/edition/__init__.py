@@ -6,7 +6,12 @@ The library never imports it. A notebook takes from here what every page needs.
 from importlib import import_module
 
 _HOME = {"check": "checking", "same": "equality", "derive": "symbolic", "printed": "tables"}
-_HOME |= {"results": "tables"}
+_HOME |= {"results": "tables", "at_most": "statements", "equal": "statements"}
+_HOME |= dict.fromkeys(
+    "derived proof exhaustive drawn counterexample recomputed from_store from_print".split(),
+    "evidence",
+)
+_HOME |= {"one_case": "evidence"}
 
 __all__ = sorted(_HOME)
 

@@ -1,86 +1,131 @@
-"""What a cell of the book calls to hold an outcome against the ledger."""
+"""What a cell of the book calls to hold its evidence against the ledger."""
 
 from __future__ import annotations
 
-import numpy as np
+import os
+import sys
+from html import escape
+from pathlib import Path
 
-from ismlit.edition.ledger import ClaimError, ledger
+from ismlit.edition.evidence import KNOWN, Evidence
+from ismlit.edition.files import book
+from ismlit.edition.ledger import SIGNS, ClaimError, ledger
 
 
-def check(
-    *claim_ids,
-    holds=None,
-    as_printed=None,
-    corrected=None,
-    counterexample=None,
-    reproduced=None,
-    rejects=None,
-):
-    """Compare what a cell computed with the ledger; print one stable line.
+def check(*ids_and_evidence, against=None):
+    """Hold evidence against the ledger, and show one badge for each claim.
 
     Parameters
     ----------
-    *claim_ids : str
-        One or more claims that this outcome settles; written out, since the ledger finds its
-        cells by reading them.
-    holds : bool or callable
-        For "holds", and for a "definition" whose content is exercised.
-    as_printed, corrected : bool or callable
-        For "holds as corrected": the printed form must fail and the corrected one pass.
-    counterexample : bool or callable
-        For "fails": the printed claim is false here.
-    reproduced : bool or callable
-        For tables and figures.
-    rejects : bool or callable, optional
-        The same test on a deliberately broken variant: it must come out false, which shows
-        that the check can fail.
+    *ids_and_evidence : str, then Evidence
+        One or more claims, written out, since the ledger finds its cells by reading them; then
+        one or more pieces of evidence, for each of these claims.
+    against : Evidence, optional
+        For "holds as corrected": the `counterexample` to the printed form. The other evidence is
+        for the corrected one.
 
     Raises
     ------
     ClaimError
-        If the outcome contradicts the ledger.
+        If the evidence contradicts the ledger, or is of a kind that cannot carry the verdict.
 
     Examples
     --------
-    >>> from ismlit.edition import check
-    >>> check("eq-5.2", holds=2 * 3 == 6, rejects=2 * 3 == 5)
-    eq-5.2: holds (a broken variant is rejected)
+    >>> import sympy as sp
+    >>> from ismlit.edition import check, derived
+    >>> x = sp.Symbol("x")
+    >>> check("eq-5.2", derived(sp.diff(x**2, x), 2 * x))
+    eq-5.2: holds · derived · rejected: doubled, negated
     """
-    given = dict(
-        holds=holds,
-        as_printed=as_printed,
-        corrected=corrected,
-        counterexample=counterexample,
-        reproduced=reproduced,
-    )
-    given = {name: _truth(name, value) for name, value in given.items() if value is not None}
-    accepts_broken = rejects is not None and _truth("rejects", rejects)
-    for claim_id in claim_ids:
+    ids = [a for a in ids_and_evidence if isinstance(a, str)]
+    evidence = [a for a in ids_and_evidence if not isinstance(a, str)]
+    for value in [*evidence, *([against] if against is not None else [])]:
+        if not isinstance(value, Evidence):
+            raise TypeError(f"evidence must be derived(...), drawn(...), ..., got {value!r}")
+    for claim_id in ids:
         if claim_id not in ledger():
             raise ClaimError(f"{claim_id} is not in the ledger; add a row to book/claims")
         verdict = ledger()[claim_id].verdict
-        wanted = OUTCOMES.get(verdict)
-        if given != wanted:
-            raise ClaimError(f"{claim_id}: the ledger says {verdict!r} ({wanted}), got {given}")
-        if accepts_broken:
-            raise ClaimError(f"{claim_id}: the check also accepts the broken variant")
-        print(f"{claim_id}: {verdict}" + REJECTED * (rejects is not None))
+        found = outcome(evidence, against)
+        if verdict not in found:
+            raise ClaimError(f"{claim_id}: the ledger says {verdict!r}, the evidence {found}")
+    _show([Badge(claim_id, ledger()[claim_id].verdict, evidence) for claim_id in ids])
 
 
-REJECTED = " (a broken variant is rejected)"
-OUTCOMES = {
-    "holds": {"holds": True},
-    "definition": {"holds": True},
-    "holds as corrected": {"as_printed": False, "corrected": True},
-    "fails": {"counterexample": True},
-    "reproduced": {"reproduced": True},
-    "not reproduced": {"reproduced": False},
-}
-"""What a cell must have computed for each verdict; the others have no cell."""
+def outcome(evidence, against=None):
+    """The verdicts that evidence can carry, as a tuple; with a reason in it when there is none."""
+    kinds = {e.known for e in evidence}
+    failed = "; ".join(e.detail or e.known for e in evidence if not e.holds)
+    if not evidence:
+        return ("none is given",)
+    if against is not None:
+        if against.known != "counterexample" or "counterexample" in kinds:
+            return ("against the printed form takes a counterexample, the corrected one does not",)
+        if not against.holds:
+            return ("the printed form holds",)
+        return ("holds as corrected",) if not failed else (f"the corrected form fails: {failed}",)
+    if kinds == {"counterexample"}:
+        return ("fails",) if not failed else ("the printed form holds",)
+    if "counterexample" in kinds:
+        return ("a counterexample stands beside evidence for the claim",)
+    if not failed:
+        return ("holds", "definition", "reproduced")
+    cells = [ok for e in evidence for ok in (e.cells.values() if e.cells else [e.holds])]
+    return ("reproduced in part",) if any(cells) else ("not reproduced", f"it fails: {failed}")
 
 
-def _truth(name, value):
-    value = value() if callable(value) else value
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be a bool, got {type(value).__name__}")
-    return bool(value)
+class Badge:
+    """One claim with its verdict and how it is known, as text and as HTML."""
+
+    def __init__(self, claim_id, verdict, evidence):
+        self.claim_id, self.verdict = claim_id, verdict
+        self.known = min((e.known for e in evidence), key=KNOWN.index)
+        best = [e for e in evidence if e.known == self.known]
+        self.detail = "; ".join(e.detail for e in best if e.detail)
+        self.rejected = sorted({name for e in best for name in e.rejected})
+        self.cells = {name: ok for e in evidence for name, ok in e.cells.items()}
+        self.steps = [step for e in best for step in e.steps]
+
+    def parts(self):
+        """What follows the verdict, in order."""
+        yield self.known + (f": {self.detail}" if self.detail else "")
+        if self.cells:
+            yield ", ".join(f"{name} {'✓' if ok else '✗'}" for name, ok in self.cells.items())
+        if self.rejected:
+            yield f"rejected: {', '.join(self.rejected)}"
+
+    def text(self):
+        """One stable line."""
+        return f"{self.claim_id}: {' · '.join([self.verdict, *self.parts()])}"
+
+    def html(self):
+        """The same with a sign, a class for the colour and a link to the ledger's row."""
+        known, *rest = map(escape, self.parts())
+        href = f"{_to_the_root()}ledger.html#claim-{self.claim_id}"
+        steps = "".join(f"<li>{escape(step)}</li>" for step in self.steps)
+        more = f"<details><summary>{known}</summary><ol>{steps}</ol></details>" if steps else known
+        tail = "".join(f" <small>{part}</small>" for part in rest)
+        return (
+            f'<div class="claim v-{self.verdict.replace(" ", "-")}">'
+            f'<b>{SIGNS[self.verdict]} {self.verdict}</b> <a href="{href}">'
+            f"<code>{escape(self.claim_id)}</code></a> <span>{more}</span>{tail}</div>"
+        )
+
+
+def _to_the_root():
+    """The way from this notebook to the book's first page."""
+    here = Path(os.getcwd())
+    return "../" * len(here.relative_to(book()).parts) if here.is_relative_to(book()) else ""
+
+
+def _show(badges):
+    """As HTML where a notebook runs, else as text."""
+    text = "\n".join(badge.text() for badge in badges)
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None:
+        print(text)
+        return
+    from IPython.display import display
+
+    html = "\n".join(badge.html() for badge in badges)
+    display({"text/plain": text, "text/html": html}, raw=True)

@@ -8,17 +8,38 @@ from functools import cache
 
 from ismlit.edition.files import book
 
-VERDICTS = (
-    "holds",
-    "holds as corrected",
-    "fails",
-    "reproduced",
-    "not reproduced",
-    "definition",
-    "not checkable",
-    "open",
-)
-"""Every verdict a row may carry. "open" means: nobody has checked it yet."""
+SIGNS = {
+    "holds": "✓",
+    "holds as corrected": "≈",
+    "fails": "✗",
+    "reproduced": "=",
+    "reproduced in part": "≃",
+    "not reproduced": "≠",
+    "definition": "≔",
+    "not checkable": "·",
+    "open": "?",
+}
+"""Every verdict a row may carry, with one character, so that no colour has to be told from
+another. "open" means: nobody has checked it yet."""
+
+VERDICTS = tuple(SIGNS)
+
+SCOPES = {
+    "general": "said of all cases",
+    "instance": "said of one example, table or figure",
+    "definition": "a word or a letter is introduced",
+}
+"""What a claim speaks of."""
+
+SLIPS = {
+    "misprint": "another letter, index or number is meant",
+    "factor": "a factor is lost or too many",
+    "sign": "a sign, a direction or a transposition is wrong",
+    "hypothesis": "a condition is missing without which it is false",
+    "argument": "the statement needs another form, or its proof another step",
+    "transcription": "the fault is our copy's and not the thesis's: no erratum",
+}
+"""What is wrong with a printed form that a correction mends."""
 
 UNCHECKED = ("not checkable", "open")
 
@@ -46,7 +67,10 @@ class Claim:
 
     `where` is the place in the thesis or paper, `says` the statement in our words, `note`
     the correction, the counterexample, or the reason; `uses` the ids it builds on; `matters`
-    marks an error that changes a conclusion.
+    marks an error that changes a conclusion. `scope` is one of `SCOPES`; `slip`, one of `SLIPS`,
+    says what is wrong with a printed form; `one_case` why a claim about all cases rests on less
+    than a derivation or a hundred draws. How it is known stands in no row: the cells say it
+    (`ismlit.edition.cells.known`).
     """
 
     id: str
@@ -57,6 +81,9 @@ class Claim:
     note: str = ""
     uses: tuple = ()
     matters: bool = False
+    scope: str = ""
+    slip: str = ""
+    one_case: str = ""
 
 
 class ClaimError(AssertionError):

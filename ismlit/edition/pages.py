@@ -14,20 +14,17 @@ import re
 from ismlit.edition.cells import cells, link
 from ismlit.edition.experiments import report
 from ismlit.edition.files import book, is_checkout
-from ismlit.edition.ledger import TITLES, by_chapter, counts, ledger, rests_on, tally, used_by
+from ismlit.edition.ledger import (
+    SIGNS,
+    TITLES,
+    by_chapter,
+    counts,
+    ledger,
+    rests_on,
+    tally,
+    used_by,
+)
 from ismlit.edition.templates import render
-
-SIGNS = {
-    "holds": "✓",
-    "holds as corrected": "≈",
-    "fails": "✗",
-    "reproduced": "=",
-    "not reproduced": "≠",
-    "definition": "≔",
-    "not checkable": "·",
-    "open": "?",
-}
-"""One character for each verdict, so that no colour has to be told from another."""
 
 WRONG = ("holds as corrected", "fails")
 STANDS = ("holds", "reproduced", "definition")

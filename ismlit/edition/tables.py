@@ -16,10 +16,13 @@ from ismlit.edition.files import book, is_checkout
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 EXTRAS = ("torch", "clustpy", "spectralnet")
 """Recorded where they are installed."""
+READ = {"thesis": set(), "results": set()}
+"""The tables that were read in this process."""
 
 
 def printed(table):
     """The printed numbers of a table (rows as dicts), kept as data in book/thesis."""
+    READ["thesis"].add(table)
     path = book() / "thesis" / f"{table}.csv"
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -27,6 +30,7 @@ def printed(table):
 
 def results(table):
     """The stored rows of a table: [] when it was never run."""
+    READ["results"].add(table)
     path = results_file(table)
     return json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
 
