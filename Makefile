@@ -22,7 +22,7 @@ N ?= 100
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book pdf test anywhere notebooks experiments bench faults mutants lint format lock clean
+.PHONY: help book pdf test anywhere notebooks experiments bench faults mutants sabotage lint format lock clean
 
 # Several kernels share the cores, so each computes with one BLAS thread.
 book test notebooks: export OMP_NUM_THREADS ?= 1
@@ -61,6 +61,9 @@ faults: $(STAMP) ## break the library on purpose and see that the tests notice (
 
 mutants: $(STAMP) ## random mutants of the library: do the tests notice? (SEED=1 N=100 ARGS)
 	$(PY) -m tools.mutants --seed $(SEED) --number $(N) $(ARGS)
+
+sabotage: $(STAMP) ## falsify the formulas behind each claim: do the checks notice? (SEED=1 ARGS)
+	$(PY) -m tools.sabotage --seed $(SEED) $(ARGS)
 
 lint: $(STAMP) ## only the linter and the formatter's check
 	$(PY) -m ruff check .

@@ -9,6 +9,7 @@
   const tileOf = Object.fromEntries(tiles.map((tile) => [tile.dataset.id, tile]));
   const find = document.getElementById("graph-find");
   const kind = document.getElementById("graph-kind");
+  const known = document.getElementById("graph-known");
   const all = document.getElementById("graph-all");
   const boxes = [...root.querySelectorAll("fieldset input")];
   const isShown = (tile) => !tile.parentElement.hidden;
@@ -26,6 +27,7 @@
     if (!isShown(tileOf[id])) {
       find.value = "";
       kind.value = "";
+      known.value = "";
       boxes.forEach((box) => { box.checked = true; });
       filter();
     }
@@ -44,7 +46,8 @@
     const claim = data[id];
     const link = element("a", { href: tileOf[id].getAttribute("href") }, "open its page");
     card.replaceChildren(
-      element("p", {}, element("b", {}, id), ` ${claim.where} · `, element("b", {}, claim.verdict)),
+      element("p", {}, element("b", {}, id), ` ${claim.where} · `, element("b", {}, claim.verdict),
+        claim.known ? ` · ${claim.known}` : ""),
       element("p", { id: "graph-says" }, claim.says),
       claim.note ? element("p", {}, element("i", {}, claim.note)) : "",
       list("uses", claim.uses),
@@ -112,6 +115,7 @@
         .join(" ").toLowerCase();
       const fits = words.every((word) => text.includes(word))
         && verdicts.has(claim.verdict.replaceAll(" ", "-"))
+        && (!known.value || claim.known.startsWith(known.value))
         && (!kind.value || tile.classList.contains(`k-${kind.value}`));
       tile.parentElement.hidden = !fits;
       seen += fits;
@@ -194,7 +198,7 @@
     if (Object.hasOwn(tileOf, asked)) go(asked);
   }
 
-  [find, kind, ...boxes].forEach((control) => control.addEventListener("input", filter));
+  [find, kind, known, ...boxes].forEach((control) => control.addEventListener("input", filter));
   all.addEventListener("input", drawAll);
   root.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
   window.addEventListener("hashchange", followHash);

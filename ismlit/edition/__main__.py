@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 
 try:
-    from ismlit.edition.cells import cells, rerun
+    from ismlit.edition.cells import cells, known, rerun
+    from ismlit.edition.evidence import KNOWN
     from ismlit.edition.ledger import (
+        SCOPES,
+        SLIPS,
         TITLES,
         VERDICTS,
         ClaimError,
@@ -22,9 +25,12 @@ except ModuleNotFoundError as error:  # the library does without what the book n
 def describe(claim_id):
     """All about one claim, as lines of text."""
     claim, where = ledger()[claim_id], cells().get(claim_id, [])
-    yield f"{claim.id}: {claim.verdict}"
+    slip = f" ({claim.slip})" if claim.slip else ""
+    yield f"{claim.id}: {claim.verdict}{slip}"
     yield f"  {claim.where}; {TITLES[claim.chapter]}"
     yield f"  says   {claim.says}"
+    yield f"  scope  {claim.scope}"
+    yield f"  known  {', '.join(filter(None, known().get(claim_id, ('no cell',))))}"
     if claim.note:
         yield f"  note   {claim.note}"
     for name, ids in (("uses", claim.uses), ("used by", used_by(claim_id))):
@@ -34,6 +40,9 @@ def describe(claim_id):
         yield f"  cell   book/{path.as_posix()}, {heading}"
 
 
+FILTERS = ("chapter", "verdict", "scope", "slip")
+
+
 def main(arguments=None):
     """List claims by chapter and verdict; say all about one; run its check again."""
     parser = argparse.ArgumentParser(prog="python -m ismlit.edition", description=main.__doc__)
@@ -41,6 +50,9 @@ def main(arguments=None):
     parser.add_argument("--run", action="store_true", help="run their cells again")
     parser.add_argument("--chapter", choices=TITLES, help="only claims of this part")
     parser.add_argument("--verdict", choices=VERDICTS, help="only claims with this verdict")
+    parser.add_argument("--known", choices=KNOWN, help="only claims that are known so")
+    parser.add_argument("--scope", choices=SCOPES, help="only claims of this scope")
+    parser.add_argument("--slip", choices=SLIPS, help="only claims with this fault in print")
     parser.add_argument("--find", default="", help="only claims that contain this text")
     options = parser.parse_args(arguments)
     unknown = [claim_id for claim_id in options.id if claim_id not in ledger()]
@@ -48,8 +60,9 @@ def main(arguments=None):
         parser.error(f"not in the ledger: {', '.join(unknown)}")
     if options.run and not options.id:
         parser.error("--run needs the id of a claim")
-    if options.id and (options.chapter or options.verdict or options.find):
-        parser.error("either ids, or --chapter, --verdict and --find")
+    chosen = [vars(options)[name] for name in (*FILTERS, "known", "find")]
+    if options.id and any(chosen):
+        parser.error("either ids, or --chapter, --verdict, --known, --scope, --slip and --find")
     if not options.id:
         _list(options)
     for claim_id in options.id:
@@ -63,17 +76,19 @@ def main(arguments=None):
 
 def _list(options):
     """Print the claims asked for, part by part."""
+    how = known()
     chosen = [
         claim
         for claim in ledger().values()
-        if options.chapter in (None, claim.chapter)
-        and options.verdict in (None, claim.verdict)
+        if all(vars(options)[f] in (None, getattr(claim, f)) for f in FILTERS)
+        and options.known in (None, how.get(claim.id, ("",))[0])
         and options.find.lower() in f"{claim.id} {claim.where} {claim.says} {claim.note}".lower()
     ]
     for title, claims in by_chapter(chosen).items():
         print(f"\n{title}: {tally(claims)}")
         for claim in claims:
-            print(f"  {claim.id:30} {claim.verdict:19} {claim.says}")
+            kind = how.get(claim.id, ("",))[0]
+            print(f"  {claim.id:30} {claim.verdict:19} {kind:14} {claim.says}")
 
 
 if __name__ == "__main__":

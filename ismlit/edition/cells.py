@@ -9,8 +9,9 @@ import json
 import re
 import sys
 
+from ismlit.edition.evidence import GENERAL, KNOWN
 from ismlit.edition.files import book
-from ismlit.edition.ledger import ClaimError, ledger
+from ismlit.edition.ledger import SCOPES, VERDICTS, ClaimError, ledger
 
 
 def checked(source):
@@ -40,6 +41,57 @@ def cells():
             for claim_id in checked(source):
                 found.setdefault(claim_id, []).append((path, heading))
     return found
+
+
+# ---------------------------------------------------------------- how a claim is known
+
+BADGE = re.compile(rf"^(\S+): ({'|'.join(VERDICTS)}) · ({'|'.join(KNOWN)})(?:: ([^·]+))?(?: ·|$)")
+
+
+def known():
+    """For each claim with a cell, (how it is known, over what), by the strongest of its badges.
+
+    Read from the stored outputs of the notebooks, which the cells themselves have written.
+    """
+    found = {}
+    for _, notebook in notebooks():
+        for cell in notebook["cells"]:
+            for claim_id, how, over in _badges(cell):
+                best = found.get(claim_id)
+                if best is None or KNOWN.index(how) < KNOWN.index(best[0]):
+                    found[claim_id] = how, over
+    return found
+
+
+def _badges(cell):
+    for output in cell.get("outputs", []):
+        data = output.get("data", {})
+        if 'class="claim ' not in "".join(data.get("text/html", "")):
+            continue
+        for line in "".join(data["text/plain"]).splitlines():
+            if match := BADGE.match(line):
+                yield match[1], match[3], (match[4] or "").strip()
+
+
+def known_by_scope(how=None):
+    """{how known: {scope: number of claims}}; what has no cell comes last, as "no cell"."""
+    how = known() if how is None else how
+    table = {key: dict.fromkeys(SCOPES, 0) for key in (*KNOWN, "no cell")}
+    for claim in ledger().values():
+        table[how.get(claim.id, ("no cell",))[0]][claim.scope] += 1
+    return table
+
+
+def unproved(how=None):
+    """Claims about all cases that hold, and rest on less than `GENERAL` evidence."""
+    how = known() if how is None else how
+    return [
+        claim
+        for claim in ledger().values()
+        if claim.scope == "general"
+        and claim.verdict in ("holds", "holds as corrected")
+        and how.get(claim.id, ("no cell",))[0] not in GENERAL
+    ]
 
 
 def link(place):

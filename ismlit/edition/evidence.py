@@ -81,7 +81,7 @@ def derived(*what):
     Raises
     ------
     EvidenceError
-        If there is no symbol, so that it is one case, or both sides are one object.
+        If there is no symbol, so that it is one case.
 
     Examples
     --------
@@ -94,8 +94,6 @@ def derived(*what):
     statement = _statement(what)
     if not statement.is_symbolic:
         raise EvidenceError("there is no symbol in it: it is one case")
-    if statement.left is statement.right:
-        raise EvidenceError("both sides are one object: derive one of them another way")
     return _tried("derived", statement)
 
 

@@ -11,11 +11,13 @@ import io
 import json
 import re
 
-from ismlit.edition.cells import cells, link
+from ismlit.edition.cells import cells, known, known_by_scope, link, unproved
+from ismlit.edition.evidence import KNOWN
 from ismlit.edition.experiments import report
 from ismlit.edition.files import book, is_checkout
 from ismlit.edition.ledger import (
     SIGNS,
+    SLIPS,
     TITLES,
     by_chapter,
     counts,
@@ -26,19 +28,31 @@ from ismlit.edition.ledger import (
 )
 from ismlit.edition.templates import render
 
+MARKS = {
+    "derived": "∎",
+    "exhaustive": "∀",
+    "drawn": "⚄",
+    "counterexample": "∄",
+    "recomputed": "#",
+    "stored": "▤",
+    "printed": "¶",
+    "one case": "1",
+}
+"""One character for how a claim is known."""
+
 WRONG = ("holds as corrected", "fails")
 STANDS = ("holds", "reproduced", "definition")
 
 
 def pages():
     """Every generated file of the book as {path within the book: text}."""
-    where, numbers = cells(), list(report.numbers())
+    where, numbers, how = cells(), list(report.numbers()), known()
     found = {
-        "ledger.md": ledger_page(where),
-        "graph.md": graph_page(where),
+        "ledger.md": ledger_page(where, how),
+        "graph.md": graph_page(where, how),
         "errata.md": errata_page(where),
         "reproduction.md": reproduction_page(where, numbers),
-        "static/claims.csv": claims_csv(where),
+        "static/claims.csv": claims_csv(where, how),
         "static/reproduction.csv": reproduction_csv(numbers),
     }
     return {name: text.rstrip() + "\n" for name, text in found.items()}
@@ -67,18 +81,27 @@ def _filters(where):
 # ---------------------------------------------------------------- ledger
 
 
-def ledger_page(where):
-    """All claims, chapter by chapter."""
+def ledger_page(where, how):
+    """The rule, how the claims are known, and all claims, chapter by chapter."""
     return render(
         "ledger.md.j2",
-        _filters(where),
+        _filters(where) | {"known": lambda claim: _known(claim, how)},
         total=len(ledger()),
         tally=tally(),
+        signs=SIGNS,
+        table=known_by_scope(how),
+        marks=MARKS,
+        unproved=unproved(how),
         chapters=by_chapter(ledger().values()),
     )
 
 
-def claims_csv(where):
+def _known(claim, how):
+    """How a claim is known and over what, in words; "" without a cell."""
+    return ", ".join(part for part in how.get(claim.id, ()) if part)
+
+
+def claims_csv(where, how):
     """The ledger as a table."""
     rows = [
         dict(
@@ -86,6 +109,10 @@ def claims_csv(where):
             part=TITLES[c.chapter],
             where=c.where,
             verdict=c.verdict,
+            slip=c.slip,
+            scope=c.scope,
+            known=how.get(c.id, ("", ""))[0],
+            over=how.get(c.id, ("", ""))[1],
             says=c.says,
             note=c.note,
             uses=" ".join(c.uses),
@@ -108,16 +135,18 @@ def _csv(rows):
 
 
 def errata_page(where):
-    """Each claim that does not simply hold: printed, true instead, the cell."""
+    """Each claim that does not simply hold, by what is wrong with it: printed, true, the cell."""
     wrong = [c for c in ledger().values() if c.verdict in WRONG]
     number = counts(wrong)
+    mended = {slip: [c for c in wrong if c.slip == slip and c.verdict != "fails"] for slip in SLIPS}
     return render(
         "errata.md.j2",
         _filters(where),
         wrong=wrong,
         corrected=number["holds as corrected"],
         failing=number["fails"],
-        chapters=by_chapter(wrong),
+        slips={slip: (SLIPS[slip], claims) for slip, claims in mended.items() if claims},
+        fails=[c for c in wrong if c.verdict == "fails"],
     )
 
 
@@ -247,7 +276,7 @@ def _wrong_below(claim_id):
     return sorted(used for used in rests_on(claim_id) if ledger()[used].verdict in WRONG)
 
 
-def graph_page(where):
+def graph_page(where, how):
     """Every claim as a tile that links to its cell; book/static/graph.js draws what it uses."""
     chapters = by_chapter(ledger().values())
     return render(
@@ -255,8 +284,9 @@ def graph_page(where):
         {"css": _css},
         counts=counts(),
         signs=SIGNS,
-        chapters={title: [_tile(c, where) for c in claims] for title, claims in chapters.items()},
-        data=_graph_data(),
+        marks=MARKS,
+        chapters={t: [_tile(c, where, how) for c in claims] for t, claims in chapters.items()},
+        data=_graph_data(how),
     )
 
 
@@ -275,18 +305,19 @@ def _anchor(heading):
     return make_id(heading)
 
 
-def _tile(c, where):
+def _tile(c, where, how):
     shaky = c.verdict in STANDS and bool(_wrong_below(c.id))
     return dict(
         id=c.id,
         css=f"v-{_css(c.verdict)} k-{_kind(c.id)}" + " shaky" * shaky,
         address=_address(c.id, where),
         verdict=c.verdict,
+        known=how.get(c.id, ("",))[0],
         label=_label(c.id),
     )
 
 
-def _graph_data():
+def _graph_data(how):
     """What the card of a claim shows, as JSON that is safe inside a script element."""
     data = {
         c.id: dict(
@@ -295,6 +326,7 @@ def _graph_data():
             says=c.says,
             note=c.note,
             verdict=c.verdict,
+            known=_known(c, how),
             uses=list(c.uses),
             used=list(used_by(c.id)),
             wrong=_wrong_below(c.id),
@@ -306,10 +338,19 @@ def _graph_data():
 
 def front_counts():
     """The verdicts as bars, for the front page: an object that Jupyter shows as HTML."""
+    return _bars(counts(), SIGNS)
+
+
+def front_known():
+    """How the claims are known as bars, for the front page."""
+    table = {key: sum(row.values()) for key, row in known_by_scope().items() if key in KNOWN}
+    return _bars({key: number for key, number in table.items() if number}, MARKS)
+
+
+def _bars(numbers, signs):
     from IPython.display import HTML
 
-    largest = max(counts().values())
-    values = dict(counts=counts(), signs=SIGNS, largest=largest)
+    values = dict(counts=numbers, signs=signs, largest=max(numbers.values()))
     return HTML(render("counts.html.j2", {"css": _css}, **values))
 
 

@@ -162,6 +162,5 @@ def _spoilt_symbolic(value):
         terms = sp.Add.make_args(sp.expand(value))
         if len(terms) > 1:
             yield "a term lost", value - terms[0]
-    elif value.shape[0] == value.shape[1] and value.shape[0] != 1 and value.T != value:
-        if not sp.simplify(value - value.T).is_zero_matrix:
-            yield "transposed", value.T
+    elif value.shape[0] == value.shape[1] != 1 and not same(value, value.T):
+        yield "transposed", value.T

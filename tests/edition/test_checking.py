@@ -1,10 +1,14 @@
-"""`check` can fail."""
+"""`check` can fail, and shows what it was given."""
 
-import numpy as np
 import pytest
 
-from ismlit.edition import check, checking
+from ismlit.edition import check, checking, counterexample, from_print, one_case, recomputed
+from ismlit.edition.evidence import Evidence
 from ismlit.edition.ledger import UNCHECKED, VERDICTS, Claim, ClaimError
+
+YES, NO = one_case(True), one_case(False)
+FALSE_HERE, TRUE_HERE = counterexample(False), counterexample(True)
+PART = recomputed({"cost": False, "NMI": True})
 
 
 @pytest.fixture
@@ -13,37 +17,83 @@ def tiny(monkeypatch):
     monkeypatch.setattr(checking, "ledger", lambda: rows)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "right", "wrong"),
-    [
-        ("holds", dict(holds=True), dict(holds=False)),
-        ("definition", dict(holds=True), dict(holds=False)),
-        ("holds as corrected", dict(as_printed=False, corrected=True), dict(holds=True)),
-        (
-            "holds as corrected",
-            dict(as_printed=False, corrected=True),
-            dict(as_printed=True, corrected=True),
-        ),
-        ("fails", dict(counterexample=True), dict(counterexample=False)),
-        ("reproduced", dict(reproduced=True), dict(reproduced=False)),
-        ("not reproduced", dict(reproduced=False), dict(reproduced=True)),
-    ],
-)
-def test_check_raises_unless_the_outcome_is_the_verdict(tiny, capsys, verdict, right, wrong):
-    check(verdict, **right, rejects=False)
-    assert capsys.readouterr().out == f"{verdict}: {verdict} (a broken variant is rejected)\n"
-    for bad in (wrong, {}):
-        with pytest.raises(ClaimError):
-            check(verdict, **bad)
-    with pytest.raises(ClaimError, match="broken variant"):
-        check(verdict, **right, rejects=lambda: True)
+GOOD = [
+    ("holds", [YES], None),
+    ("holds", [YES, YES], None),
+    ("definition", [YES], None),
+    ("holds as corrected", [YES], FALSE_HERE),
+    ("fails", [FALSE_HERE], None),
+    ("reproduced", [recomputed(True)], None),
+    ("reproduced in part", [PART], None),
+    ("not reproduced", [recomputed(False)], None),
+    ("not reproduced", [recomputed({"cost": False, "NMI": False})], None),
+]
+BAD = [
+    ("holds", [NO], None),
+    ("holds", [YES, NO], None),
+    ("holds", [], None),
+    ("holds", [FALSE_HERE], None),
+    ("holds", [YES, FALSE_HERE], None),
+    ("holds", [YES], FALSE_HERE),
+    ("definition", [NO], None),
+    ("holds as corrected", [YES], None),
+    ("holds as corrected", [YES], TRUE_HERE),
+    ("holds as corrected", [NO], FALSE_HERE),
+    ("holds as corrected", [YES], YES),
+    ("holds as corrected", [FALSE_HERE], FALSE_HERE),
+    ("fails", [TRUE_HERE], None),
+    ("fails", [NO], None),
+    ("reproduced", [PART], None),
+    ("reproduced in part", [YES], None),
+    ("reproduced in part", [NO], None),
+    ("not reproduced", [PART], None),
+    ("not reproduced", [YES], None),
+    *((verdict, [YES], None) for verdict in UNCHECKED),
+]
 
 
-def test_check_wants_a_known_claim_and_a_bool(tiny):
+@pytest.mark.parametrize(("verdict", "evidence", "against"), GOOD)
+def test_check_accepts_what_carries_the_verdict(tiny, capsys, verdict, evidence, against):
+    check(verdict, *evidence, against=against)
+    assert capsys.readouterr().out.startswith(f"{verdict}: {verdict} · {evidence[0].known}")
+
+
+@pytest.mark.parametrize(("verdict", "evidence", "against"), BAD)
+def test_check_raises_on_all_else(tiny, verdict, evidence, against):
+    with pytest.raises(ClaimError, match="the ledger says"):
+        check(verdict, *evidence, against=against)
+
+
+def test_check_wants_a_known_claim_and_evidence(tiny):
     with pytest.raises(ClaimError, match="not in the ledger"):
-        check("eq-99", holds=True)
-    with pytest.raises(TypeError, match="bool"):
-        check("holds", holds=np.ones(2))
-    for verdict in UNCHECKED:
-        with pytest.raises(ClaimError):
-            check(verdict, holds=True)
+        check("eq-99", YES)
+    with pytest.raises(TypeError, match="derived"):
+        check("holds", True)
+    with pytest.raises(TypeError, match="evidence"):
+        check("holds as corrected", YES, against=True)
+
+
+def test_the_badge_says_how_it_is_known_by_the_strongest(tiny, capsys):
+    strong = Evidence("drawn", True, "100 draws", ("doubled",))
+    check("holds", "definition", YES, strong)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        "holds: holds · drawn: 100 draws · rejected: doubled",
+        "definition: definition · drawn: 100 draws · rejected: doubled",
+    ]
+
+
+def test_the_badge_shows_cells_and_steps_and_links_to_the_row(monkeypatch, tmp_path):
+    monkeypatch.setattr(checking, "book", lambda: tmp_path)
+    (tmp_path / "ch5").mkdir()
+    monkeypatch.chdir(tmp_path / "ch5")
+    badge = checking.Badge("reproduced in part", "reproduced in part", [PART])
+    assert "cost ✗, NMI ✓" in badge.text() and "cost ✗, NMI ✓" in badge.html()
+    assert 'href="../ledger.html#claim-reproduced in part"' in badge.html()
+    proof = Evidence("derived", True, "1 step", steps=("a < b",))
+    assert "<li>a &lt; b</li>" in checking.Badge("holds", "holds", [proof]).html()
+
+
+def test_evidence_names_a_table_that_was_read():
+    with pytest.raises(ValueError, match="was not read"):
+        from_print("table-9.9", True)

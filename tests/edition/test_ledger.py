@@ -2,7 +2,15 @@
 
 import pytest
 
-from ismlit.edition.ledger import UNCHECKED, VERDICTS, ledger, rests_on, used_by
+from ismlit.edition.ledger import (
+    SCOPES,
+    SLIPS,
+    UNCHECKED,
+    VERDICTS,
+    ledger,
+    rests_on,
+    used_by,
+)
 
 LEDGER = ledger()
 
@@ -13,8 +21,28 @@ def test_row(claim):
     assert claim.says and claim.where
     if claim.verdict in ("holds as corrected", "fails", "not reproduced", *UNCHECKED):
         assert claim.note, "what is wrong, or why it is not checked, must be said"
+    assert claim.scope in SCOPES
     for used in claim.uses:
         assert used in LEDGER, f"uses an unknown claim {used}"
+
+
+NO_VERDICT_FOR = {
+    "general": ("definition",),
+    "instance": ("definition",),
+    "definition": ("fails", "reproduced", "reproduced in part", "not reproduced"),
+}
+
+
+@pytest.mark.parametrize("claim", LEDGER.values(), ids=lambda c: c.id)
+def test_the_rule_for_verdicts(claim):
+    """What is literally wrong says what is wrong; what is not, is no erratum."""
+    assert claim.verdict not in NO_VERDICT_FOR[claim.scope]
+    if claim.verdict == "holds as corrected":
+        assert claim.slip in set(SLIPS) - {"transcription"}
+    elif claim.slip:
+        wanted = "holds" if claim.slip == "transcription" else "fails"
+        assert claim.verdict in (wanted, "definition")
+        assert claim.note
 
 
 def test_uses_has_no_cycle():

@@ -19,6 +19,7 @@ PROGRAMS = (
     "faults",
     "mutants",
     "print_book",
+    "sabotage",
 )
 
 

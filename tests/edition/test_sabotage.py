@@ -1,0 +1,102 @@
+"""The falsifier finds what a claim rests on, falsifies formulas only, and sees who notices."""
+
+import ast
+import json
+
+import pytest
+
+from tools import sabotage
+
+
+def notebook(*sources):
+    return dict(cells=[dict(cell_type="code", source=[source]) for source in sources])
+
+
+def places(*sources):
+    return sabotage.statements(notebook(*sources))
+
+
+def test_a_check_is_followed_back_to_what_it_rests_on():
+    found = places(
+        "import a\nx = 1\ny = 2\nx = 3", "def g(t):\n    return t + x\nz = y", "check('c', g(1))"
+    )
+    assert sabotage.rests_on(found, 6) == {3, 4, 6}
+    assert found[6].claims == ("c",)
+    kept = places("rows = []", "rows.append(4)", "unused = 3", "check('c', rows)")
+    assert sabotage.rests_on(kept, 3) == {0, 1, 3}
+
+
+CASES = [
+    ("a = x + y", {"x - y", "x"}),
+    ("a = 2 * x", {"2 / x", "3 * x"}),
+    ("a = x ** 2", {"x * 2", "x ** 3"}),
+    ("a = X.T @ Y", {"X"}),
+    ("a = -x", {"x"}),
+    ("a = x[0]", {"1"}),
+    ("a = np.max(x)", {"np.min"}),
+    ("a = np.zeros(n + 1)", set()),
+    ("a = f(x, tol=2 * e)", set()),
+    ("a = x.shape[0]", set()),
+    ("a = rng.standard_normal(3) + 0.1 * b", set()),
+    ("a = x < 1e-3", set()),
+    ("a = abs(x - y) < 1e-3", {"x + y", "x"}),
+    ("ax.plot(x + y)", set()),
+    ("check('c', one_case(x), against=counterexample(x + 1, y))", set()),
+]
+
+
+@pytest.mark.parametrize(("source", "wanted"), CASES)
+def test_formulas_are_falsified_and_nothing_else(source, wanted):
+    statement = places(source)[0]
+    n_sites = len(sabotage.sites(statement.node))
+    after = {sabotage.falsified(statement, k)[1] for k in range(n_sites)}
+    assert after == wanted
+    assert ast.unparse(statement.node) == ast.unparse(ast.parse(source)), "the original is kept"
+
+
+GOOD = """
+import numpy as np
+from ismlit.edition import check, one_case
+K = np.array([[2.0, 1.0], [1.0, 3.0]])
+trace = K[0, 0] + K[1, 1]
+check("eq-5.2", one_case(float(np.trace(K)), trace))
+"""
+EMPTY = GOOD.replace("float(np.trace(K)), trace", "bool(trace > -100)")
+
+
+def outcomes(tmp_path, monkeypatch, source):
+    monkeypatch.setattr(sabotage, "ROOT", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "page.ipynb"
+    path.write_text(json.dumps(notebook(source)), encoding="utf-8")
+    return sabotage.sabotage(path, per_claim=50)
+
+
+def test_a_check_that_tests_something_notices(tmp_path, monkeypatch, capsys):
+    found = outcomes(tmp_path, monkeypatch, GOOD)
+    assert len(found) >= 5 and not any(o.survived for o in found)
+    assert sabotage.report(found) == 1
+
+
+def test_a_check_that_cannot_fail_does_not(tmp_path, monkeypatch, capsys):
+    found = outcomes(tmp_path, monkeypatch, EMPTY)
+    assert sum(o.survived for o in found) >= 3
+    assert sabotage.report(found) < sabotage.GOAL
+    said = capsys.readouterr().out
+    assert "eq-5.2 [operator]" in said and "K[0, 0] + K[1, 1]  =>  K[0, 0] - K[1, 1]" in said
+
+
+def test_the_list_of_survivors_is_not_stale():
+    """Each is a formula that still stands in its notebook, with the reason why it may be false."""
+    for (name, was, now), reason in sabotage.explained().items():
+        path = sabotage.ROOT / name
+        book = sabotage.statements(json.loads(path.read_text(encoding="utf-8")))
+        found = [
+            pair[:2]
+            for statement in book
+            for pair in (
+                sabotage.falsified(statement, k) for k in range(len(sabotage.sites(statement.node)))
+            )
+        ]
+        assert (was, now) in found, f"{name}: {was} is not there any more"
+        assert len(reason.split()) >= 3

@@ -1,0 +1,508 @@
+"""Falsify the formulas behind each claim, one at a time, and see whether its check notices.
+
+``python -m tools.sabotage [NOTEBOOK ...] [--per-claim N] [--seed S] [--claims TEXT] [--jobs N]``
+follows each call of ``check`` back to the statements that it rests on, draws places in them at
+random, and runs the notebook on from there with one of them falsified: an operator, a coefficient,
+a sign, a transpose, a lost term, a shifted index, a maximum for a minimum. It is noticed if a
+statement on the way raises, or if a check or a line that is printed says something else.
+Sizes, thresholds, seeds, made-up data, drawings and forms meant to be wrong are left alone.
+
+The exit status is 1 if more than a share of 5 % survives that is not explained in
+``tools/sabotage_survivors.yml``.
+"""
+
+import argparse
+import ast
+import contextlib
+import copy
+import io
+import json
+import os
+import pickle
+import random
+import signal
+import sys
+import warnings
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+SURVIVORS = Path(__file__).with_name("sabotage_survivors.yml")
+LIMIT = 60  # seconds that one falsified run may take; a slower one is not counted
+GOAL = 0.95
+
+OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
+OTHER = {"max": "min", "min": "max", "argmax": "argmin", "argmin": "argmax"}
+OTHER |= {"sin": "cos", "cos": "sin", "maximum": "minimum", "minimum": "maximum"}
+NOT_A_FORMULA = set(
+    """print range default_rng figure subplots scatter display Latex zeros ones empty full round
+    linspace arange logspace standard_normal uniform normal integers permutation symbols Symbol
+    isclose allclose warn simplefilter filterwarnings shuffle format set_title legend text annotate
+    reshape astype spoilable SeedSequence spawn make_two_views""".split()
+)
+"""Calls whose arguments are sizes, seeds, tolerances or drawings."""
+MADE_UP = {"standard_normal", "uniform", "normal", "integers", "permutation", "random", "choice"}
+"""A sum or product with one of these is data that are made up."""
+NOT_A_FORMULA_KEY = set(
+    """tol rtol atol seed seeds random_state max_iter max_turns n_jobs figsize label size n_init
+    spoilt against sizes kernels decimals invariant""".split()
+)
+
+
+CHANGES_ITS_OWNER = {"append", "extend", "update", "fit", "add", "sort", "setdefault"}
+
+# ---------------------------------------------------------------- what rests on what
+
+
+@dataclass
+class Statement:
+    """One top-level statement of a notebook: its cell, what it binds, what it reads."""
+
+    cell: int
+    node: ast.stmt
+    binds: frozenset = frozenset()
+    changes: frozenset = frozenset()
+    reads: frozenset = frozenset()
+    claims: tuple = ()
+    prints: bool = False
+
+    @property
+    def source(self):
+        """The statement as text, in one form."""
+        return ast.unparse(self.node)
+
+
+def statements(notebook):
+    """All top-level statements of a notebook's code cells, in order."""
+    found = []
+    code = [c for c in notebook["cells"] if c["cell_type"] == "code"]
+    for cell, content in enumerate(code):
+        for node in ast.parse("".join(content["source"])).body:
+            found.append(_statement(cell, node))
+    return found
+
+
+def _statement(cell, node):
+    binds, changes, reads, claims, prints = set(), set(), set(), [], False
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            (reads if isinstance(part.ctx, ast.Load) else binds).add(part.id)
+        elif isinstance(part, ast.FunctionDef | ast.ClassDef):
+            binds.add(part.name)
+        elif isinstance(part, ast.alias):
+            binds.add((part.asname or part.name).split(".")[0])
+        elif isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store):
+            changes |= {n.id for n in ast.walk(part.value) if isinstance(n, ast.Name)}
+        elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
+            changes.add(part.target.id)
+        elif isinstance(part, ast.Call):
+            name = getattr(part.func, "id", "")
+            prints |= name in ("print", "display")
+            if name == "check":
+                claims += [a.value for a in part.args if isinstance(a, ast.Constant)]
+            if isinstance(part.func, ast.Attribute) and isinstance(part.func.value, ast.Name):
+                if part.func.attr in (
+                    "append",
+                    "extend",
+                    "update",
+                    "fit",
+                    "add",
+                    "sort",
+                    "setdefault",
+                ):
+                    changes.add(part.func.value.id)
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        binds = {node.name}
+    return Statement(
+        cell, node, frozenset(binds), frozenset(changes), frozenset(reads), tuple(claims), prints
+    )
+
+
+def rests_on(found, place):
+    """Indices of the statements that the one at `place` needs, itself included."""
+    needed, reads = {place}, set(found[place].reads) | set(found[place].changes)
+    for k in range(place - 1, -1, -1):
+        here = found[k]
+        if (here.binds | here.changes) & reads and not here.claims:
+            needed.add(k)
+            if isinstance(here.node, ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import):
+                reads -= here.binds - here.changes - here.reads
+            reads |= here.reads
+    return needed
+
+
+# ---------------------------------------------------------------- what can be falsified
+
+
+def sites(tree):
+    """Places of a statement to falsify: pairs (node, what to do to it)."""
+    found = []
+
+    def visit(node, left_alone):
+        if isinstance(node, ast.BinOp) and _names_called(node) & MADE_UP:
+            return
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            inner = left_alone or name in NOT_A_FORMULA or name.startswith(("plot", "set_", "ax"))
+            if not inner and name in OTHER:
+                found.append((node.func, "other"))
+            visit(node.func, left_alone)
+            for argument in node.args:
+                visit(argument, inner)
+            for key in node.keywords:
+                visit(key.value, inner or key.arg in NOT_A_FORMULA_KEY)
+            return
+        if isinstance(node, ast.Subscript):
+            visit(node.value, left_alone)
+            if getattr(node.value, "attr", "") in ("c_", "r_"):  # columns side by side
+                visit(node.slice, left_alone)
+            elif not left_alone and not _is_shape(node.value):
+                for part in ast.walk(node.slice):
+                    if isinstance(part, ast.Constant) and type(part.value) is int:
+                        found.append((part, "index"))
+            return
+        if isinstance(node, ast.Compare):  # a threshold is left alone, what is compared is not
+            for side in (node.left, *node.comparators):
+                if not isinstance(side, ast.Constant):
+                    visit(side, left_alone)
+            return
+        if isinstance(node, ast.JoinedStr | ast.FormattedValue | ast.Import | ast.ImportFrom):
+            return
+        if not left_alone:
+            found.extend((node, kind) for kind in _kinds(node))
+        for child in ast.iter_child_nodes(node):
+            visit(child, left_alone)
+
+    if not _draws(tree):
+        visit(tree, False)
+    return found
+
+
+def _names_called(tree):
+    calls = (part.func for part in ast.walk(tree) if isinstance(part, ast.Call))
+    return {getattr(f, "attr", getattr(f, "id", "")) for f in calls}
+
+
+def _draws(tree):
+    """Whether a statement draws a figure."""
+    reads = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    return bool(reads & {"ax", "axes", "plt", "fig"}) and not _names_called(tree) & {"check"}
+
+
+def _kinds(node):
+    if isinstance(node, ast.BinOp):
+        if type(node.op) in OPERATORS:
+            yield "operator"
+        if isinstance(node.op, ast.Add | ast.Sub) and not isinstance(node.left, ast.List):
+            yield "lost term"
+        if isinstance(node.op, ast.Pow):
+            yield "power"
+        for side in ("left", "right"):
+            if _is_coefficient(getattr(node, side)):
+                yield f"number {side}"
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        if not isinstance(node.operand, ast.Constant):
+            yield "sign"
+    if isinstance(node, ast.Attribute) and node.attr == "T":
+        yield "transpose"
+
+
+def _is_coefficient(node):
+    is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
+    return is_number and abs(node.value) > 1e-3
+
+
+def _is_shape(node):
+    return isinstance(node, ast.Attribute) and node.attr in ("shape", "cells", "outputs")
+
+
+def falsified(statement, k):
+    """(before, after, the statement with its k-th site falsified)."""
+    tree = copy.deepcopy(statement.node)
+    node, kind = sites(tree)[k]
+    before = ast.unparse(node)
+    new = node
+    if kind == "operator":
+        node.op = OPERATORS[type(node.op)]()
+    elif kind == "lost term":
+        new = node.left
+    elif kind == "power":
+        node.op = ast.Mult()
+    elif kind.startswith("number"):
+        side = getattr(node, kind.split()[1])
+        side.value = side.value * 2 if isinstance(side.value, float) else side.value + 1
+    elif kind == "sign":
+        new = node.operand
+    elif kind == "transpose":
+        new = node.value
+    elif kind == "index":
+        before, new = f"index {before}", ast.Constant(node.value + 1)
+    elif kind == "other":
+        attribute = "attr" if isinstance(node, ast.Attribute) else "id"
+        setattr(node, attribute, OTHER[getattr(node, attribute)])
+    if new is not node:
+        tree = _replace(tree, node, new)
+    return before, ast.unparse(new), ast.fix_missing_locations(tree)
+
+
+def _replace(tree, old, new):
+    class Replace(ast.NodeTransformer):
+        def visit(self, node):
+            return new if node is old else self.generic_visit(node)
+
+    return Replace().visit(tree)
+
+
+# ---------------------------------------------------------------- running
+
+
+def run(node, names):
+    """Run one statement and return what it prints."""
+    out = io.StringIO()
+    code = compile(ast.Module([node], []), "<notebook>", "exec")
+    with contextlib.redirect_stdout(out):
+        exec(code, names)
+    return out.getvalue()
+
+
+def forked(task, limit):
+    """What `task()` returns in a child process; "slow" past the limit."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+
+        def late(*_):
+            os.write(writer, pickle.dumps("slow"))
+            os._exit(0)
+
+        signal.signal(signal.SIGALRM, late)
+        signal.alarm(limit)
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
+            value = task()
+        signal.alarm(0)
+        with os.fdopen(writer, "wb") as pipe:
+            pipe.write(pickle.dumps(value))
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        data = pipe.read()
+    os.waitpid(child, 0)
+    return pickle.loads(data) if data else "raised"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One falsified formula and who noticed it."""
+
+    notebook: str
+    claims: tuple
+    kind: str
+    was: str
+    now: str
+    source: str
+    noticed: str
+
+    @property
+    def survived(self):
+        """Whether nothing noticed it."""
+        return self.noticed == "survived"
+
+
+def _namespace():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    return {"__name__": "__main__", "display": lambda *a, **k: None}
+
+
+def _pristine(found):
+    """What every statement prints when nothing is falsified."""
+    from matplotlib import pyplot as plt
+
+    names, printed = _namespace(), []
+    for statement in found:
+        printed.append(run(statement.node, names))
+        plt.close("all")
+    return printed
+
+
+def _falsified_run(found, names, start, tree, needed, printed):
+    """How a falsified statement at `start` is noticed by what is needed after it."""
+    try:
+        if run(tree, names) != printed[start]:
+            return "printed"
+        for k in sorted(k for k in needed if k > start):
+            if run(found[k].node, names) != printed[k]:
+                return "check" if found[k].claims else "printed"
+    except BaseException as error:
+        return "check" if type(error).__name__ in ("ClaimError", "EvidenceError") else "raised"
+    return "survived"
+
+
+def _plan(found, per_claim, seed, wanted):
+    """{place of a statement: {site: claims that rest on it}}, drawn for every claim."""
+    plan, needs = {}, {}
+    for place, statement in enumerate(found):
+        if not statement.claims:
+            continue
+        needs[place] = rests_on(found, place)
+        for claim_id in dict.fromkeys(statement.claims):
+            if wanted and wanted not in claim_id:
+                continue
+            drawing = random.Random(f"{seed} {claim_id}")
+            own = {place} if len(statement.claims) else set()
+            choices = [
+                (k, site) for k in needs[place] | own for site in range(len(_sites(found[k])))
+            ]
+            for k, site in drawing.sample(choices, min(per_claim, len(choices))):
+                plan.setdefault(k, {}).setdefault(site, set()).add(claim_id)
+    return plan, needs
+
+
+def _sites(statement):
+    return sites(statement.node)
+
+
+def sabotage(path, per_claim=2, seed=0, wanted="", limit=LIMIT):
+    """Outcomes for one notebook."""
+    from matplotlib import pyplot as plt
+
+    path = Path(path).resolve()
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    found = statements(notebook)
+    plan, needs = _plan(found, per_claim, seed, wanted)
+    if not plan:
+        return []
+    os.chdir(path.parent)
+    warnings.simplefilter("ignore")
+    printed = forked(lambda: _pristine(found), 3600)
+    if printed == "raised":
+        raise RuntimeError(f"{path.name} does not run as it is")
+    names, outcomes = _namespace(), []
+    for place, statement in enumerate(found):
+        for site, claims in sorted(plan.get(place, {}).items()):
+            before, after, tree = falsified(statement, site)
+            needed = _needed(found, place, needs)
+            task = partial(_falsified_run, found, names, place, tree, needed, printed)
+            outcomes.append(
+                Outcome(
+                    path.relative_to(ROOT).as_posix(),
+                    tuple(sorted(claims)),
+                    _sites(statement)[site][1],
+                    before,
+                    after,
+                    statement.source,
+                    forked(task, limit),
+                )
+            )
+        run(statement.node, names)
+        plt.close("all")
+    return outcomes
+
+
+def _needed(found, place, needs):
+    """What the checks that rest on `place` need, with the lines printed on the way."""
+    above = [k for k, needed in needs.items() if place in needed]
+    last = max(above)
+    needed = set().union(*(needs[k] for k in above))
+    tainted = set(found[place].binds | found[place].changes)
+    for k in range(place + 1, last + 1):
+        here = found[k]
+        if here.reads & tainted:
+            tainted |= here.binds | here.changes
+            if here.prints and not here.claims:
+                needed |= rests_on(found, k)
+    return needed
+
+
+# ---------------------------------------------------------------- survivors that are explained
+
+
+@cache
+def explained():
+    """{(notebook, was, now): reason} of the survivors that are no fault of a check."""
+    if not SURVIVORS.exists():
+        return {}
+    rows = yaml.safe_load(SURVIVORS.read_text(encoding="utf-8")) or []
+    return {(row["notebook"], row["was"], row["now"]): row["reason"] for row in rows}
+
+
+def report(outcomes, show=print):
+    """Print the survivors and the tally; the share that is noticed or explained."""
+    counted = [o for o in outcomes if o.noticed != "slow"]
+    known = [o for o in counted if o.survived and (o.notebook, o.was, o.now) in explained()]
+    left = [o for o in counted if o.survived and o not in known]
+    for o in left:
+        show(f"{o.notebook} {' '.join(o.claims)} [{o.kind}]\n    {o.was}  =>  {o.now}")
+        show("    in " + o.source.replace("\n", "\n       ")[:400])
+    tally = Counter(o.noticed for o in outcomes)
+    share = 1 - len(left) / max(len(counted), 1)
+    show(f"{len(outcomes)} falsified: {dict(tally)}; of the survivors {len(known)} are explained")
+    show(f"noticed or explained: {share:.1%}")
+    return share
+
+
+def main(arguments=None):
+    """Falsify the formulas behind each claim and print those that no check notices."""
+    parser = argparse.ArgumentParser(prog="python -m tools.sabotage", description=main.__doc__)
+    parser.add_argument("notebooks", nargs="*", help="all of the book when none is given")
+    parser.add_argument("--per-claim", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--claims", default="", help="only claims whose id contains this text")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--sample", type=int, help="so many notebooks, drawn with the seed")
+    parser.add_argument("--out", type=Path, help="write all outcomes to this file, as YAML")
+    options = parser.parse_args(arguments)
+    paths = [Path(p).resolve() for p in options.notebooks]
+    paths = paths or sorted((ROOT / "book").rglob("*.ipynb"))
+    paths = [p for p in paths if "check(" in p.read_text(encoding="utf-8")]
+    if options.sample:
+        paths = random.Random(options.seed).sample(paths, min(options.sample, len(paths)))
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if len(paths) == 1:
+        outcomes = sabotage(paths[0], options.per_claim, options.seed, options.claims)
+    else:
+        outcomes = _many(paths, options)
+    if options.out:
+        rows = [o.__dict__ | {"claims": list(o.claims)} for o in outcomes]
+        options.out.write_text(yaml.safe_dump(rows, allow_unicode=True, sort_keys=False))
+    return 0 if report(outcomes) >= GOAL else 1
+
+
+def _many(paths, options):
+    """Each notebook in an interpreter of its own, with a bar of progress."""
+    import subprocess
+    import tempfile
+
+    from tqdm import tqdm
+
+    def one(path):
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "out.yml"
+            command = [sys.executable, "-m", "tools.sabotage", str(path), "--out", str(out)]
+            command += ["--per-claim", str(options.per_claim), "--seed", str(options.seed)]
+            command += ["--claims", options.claims]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+            if not out.exists():
+                raise RuntimeError(f"{path.name}: {done.stderr[-2000:]}")
+            return [
+                Outcome(**row | {"claims": tuple(row["claims"])})
+                for row in yaml.safe_load(out.read_text())
+            ]
+
+    outcomes = []
+    with ThreadPoolExecutor(options.jobs) as pool, tqdm(total=len(paths), unit="notebook") as bar:
+        for found in pool.map(one, paths):
+            outcomes += found
+            bar.update()
+    return outcomes
+
+
+if __name__ == "__main__":
+    sys.exit(main())
