@@ -3,9 +3,11 @@
 import pytest
 
 from ismlit.edition.__main__ import main
+from ismlit.edition.cells import known
 from ismlit.edition.ledger import TITLES, ledger
 
 LEDGER = ledger()
+WANTED = ("one case", "definition")
 
 
 def test_command_line_lists_by_chapter_verdict_and_word(capsys):
@@ -19,6 +21,17 @@ def test_command_line_lists_by_chapter_verdict_and_word(capsys):
     assert 5 < len(found) < len(LEDGER)
 
 
+def test_command_line_lists_by_how_it_is_known_scope_and_slip(capsys):
+    how = known()
+    main(["--known", "one case", "--scope", "definition"])
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line[:2] == "  "]
+    wanted = [c.id for c in LEDGER.values() if (how.get(c.id, [""])[0], c.scope) == WANTED]
+    assert listed == wanted and wanted
+    main(["--slip", "sign"])
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line[:2] == "  "]
+    assert listed == [c.id for c in LEDGER.values() if c.slip == "sign"]
+
+
 def test_command_line_describes_one(capsys):
     main(["eq-5.2"])
     out = capsys.readouterr().out
@@ -26,7 +39,9 @@ def test_command_line_describes_one(capsys):
         assert part in out
 
 
-@pytest.mark.parametrize("arguments", [["eq-99"], ["--run"], ["--verdict", "true"]])
+@pytest.mark.parametrize(
+    "arguments", [["eq-99"], ["--run"], ["--verdict", "true"], ["eq-5.2", "--slip", "sign"]]
+)
 def test_command_line_refuses(arguments, capsys):
     with pytest.raises(SystemExit):
         main(arguments)
