@@ -87,16 +87,15 @@ class Badge:
         self.steps = [step for e in best for step in e.steps]
 
     def parts(self):
-        """What follows the verdict, in order."""
+        """What follows the verdict: how it is known, over what, and the cells of a row."""
         yield self.known + (f": {self.detail}" if self.detail else "")
         if self.cells:
             yield ", ".join(f"{name} {'✓' if ok else '✗'}" for name, ok in self.cells.items())
-        if self.rejected:
-            yield f"rejected: {', '.join(self.rejected)}"
 
     def text(self):
         """One stable line."""
-        return f"{self.claim_id}: {' · '.join([self.verdict, *self.parts()])}"
+        spoilt = [f"rejected: {', '.join(self.rejected)}"] if self.rejected else []
+        return f"{self.claim_id}: {' · '.join([self.verdict, *self.parts(), *spoilt])}"
 
     def html(self):
         """The same with a sign, a class for the colour and a link to the ledger's row."""
@@ -105,6 +104,11 @@ class Badge:
         steps = "".join(f"<li>{escape(step)}</li>" for step in self.steps)
         more = f"<details><summary>{known}</summary><ol>{steps}</ol></details>" if steps else known
         tail = "".join(f" <small>{part}</small>" for part in rest)
+        if self.rejected:
+            names = escape(", ".join(self.rejected))
+            n = len(self.rejected)
+            variants = "variant" if n == 1 else "variants"
+            tail += f' <small title="{names}">· {n} spoilt {variants} rejected</small>'
         return (
             f'<div class="claim v-{self.verdict.replace(" ", "-")}">'
             f'<b>{SIGNS[self.verdict]} {self.verdict}</b> <a href="{href}">'
