@@ -38,8 +38,10 @@ def _same_symbolic(left, right):
     import sympy as sp
 
     left, right = sp.sympify(left), sp.sympify(right)
-    if isinstance(left, sp.MatrixExpr) or isinstance(right, sp.MatrixExpr):
+    explicit = [isinstance(side, sp.MatrixBase) for side in (left, right)]
+    if not any(explicit) and any(isinstance(side, sp.MatrixExpr) for side in (left, right)):
         return _same_matrix_expressions(left, right)
+    left, right = (s.as_explicit() if isinstance(s, sp.MatrixExpr) else s for s in (left, right))
     if getattr(left, "shape", None) != getattr(right, "shape", None):
         return False
     difference = left - right

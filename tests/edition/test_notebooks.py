@@ -12,7 +12,8 @@ from tools.execute_notebooks import notebooks_of
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = notebooks_of(ROOT)
 LONGEST_CELL = 20  # non-blank lines
-LONGEST_LINE = 100
+LONGEST_FOLDED = 45
+LONGEST_LINE = 85
 MACHINE_PATH = re.compile(
     r"(?<![\w.:/~-])/(?:home|root|tmp|Users|var|usr|opt|mnt|private|work\w*)/\S"
     r"|\b[A-Z]:\\\w|site-packages|ipykernel_\d"
@@ -106,11 +107,14 @@ def test_no_warning_and_no_error_is_stored(notebook):
 
 
 def test_cells_are_short(notebook):
-    lengths = {
-        i: sum(bool(line.strip()) for line in cell.source.splitlines())
-        for i, cell in code_cells(notebook)
-    }
-    assert {i: n for i, n in lengths.items() if n > LONGEST_CELL} == {}
+    """Those that a reader sees; a folded one may list a section's checks."""
+    long = {}
+    for i, cell in code_cells(notebook):
+        folded = {"hide-input", "hide-cell"} & set(cell.metadata.get("tags", []))
+        n_lines = sum(bool(line.strip()) for line in cell.source.splitlines())
+        if n_lines > (LONGEST_FOLDED if folded else LONGEST_CELL):
+            long[i] = n_lines
+    assert long == {}
 
 
 def test_lines_are_short(notebook):
