@@ -1,4 +1,7 @@
-"""What a wheel gets besides the package: the book's claims, numbers and notebooks, without outputs.
+"""What a wheel gets besides the package: the book's claims, numbers and notebooks.
+
+Of the notebooks' outputs it gets the badges of the checks, from which `ismlit.edition` knows how a
+claim is known.
 
 Hatchling runs this. An editable install reads ``book/`` itself and gets no copy.
 """
@@ -13,12 +16,17 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 FOLDERS = ("claims", "results", "thesis")
 
 
+BADGE = 'class="claim '
+
+
 def stripped(text):
-    """The text of a notebook without what executing it left."""
+    """The text of a notebook without what executing it left, but for badges."""
     notebook = json.loads(text)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
-            cell["outputs"], cell["execution_count"] = [], None
+            outputs = cell["outputs"]
+            badges = [o for o in outputs if BADGE in "".join(o.get("data", {}).get("text/html", ""))]
+            cell["outputs"], cell["execution_count"] = badges, None
     return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
 
 

@@ -162,6 +162,7 @@ def reproduction_page(where, numbers):
         dict(
             title=title,
             done=sum(c.verdict in STANDS for c in here),
+            part=sum(c.verdict == "reproduced in part" for c in here),
             rows=[(c, _side_by_side(of_claim.get(c.id, []))) for c in here],
         )
         for title, here in {**_by_table(claims), "Figures": _figures(claims)}.items()

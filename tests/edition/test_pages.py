@@ -28,8 +28,9 @@ def test_generated_file_is_fresh(name):
 
 def test_front_page_has_the_counts_of_today():
     stored = (book() / "intro.ipynb").read_text(encoding="utf-8")
-    lines = json.dumps(pages.front_counts().data, ensure_ascii=False)[1:-1]
-    assert lines in stored, "run: make notebooks NB=book/intro.ipynb"
+    for table in (pages.front_counts(), pages.front_known()):
+        lines = json.dumps(table.data, ensure_ascii=False)[1:-1]
+        assert lines in stored, "run: make notebooks NB=book/intro.ipynb"
 
 
 def test_every_verdict_has_a_sign_of_its_own():
@@ -104,18 +105,19 @@ def test_printed_numbers_are_those_of_the_thesis():
 
 
 def test_a_reproduced_row_s_numbers_agree():
-    """And a row that fails has one that does not.
+    """All of them; one that is not reproduced has one that does not.
 
-    But for costs of Table 3.1, which its rule leaves out, and for rows of Tables 5.4 and 5.5 whose
-    numbers agree one by one, and under no common reading.
+    But for rows of Tables 5.4 and 5.5 whose numbers agree one by one, and under no common reading.
     """
     for name, claim in ledger().items():
         own = [n for n in NUMBERS if n["claim"] == name]
         bad = [n for n in own if n["agrees"] == "no"]
         if claim.verdict == "reproduced":
-            assert all(n["table"] == "3.1" and n["quantity"] == "cost" for n in bad), name
+            assert not bad, name
         elif claim.verdict == "not reproduced" and own:
             assert bad or name.startswith(("tab-5.4-", "tab-5.5-")), name
+        elif claim.verdict == "reproduced in part":
+            assert len(bad) < len(own) or not own, name
 
 
 def test_the_report_has_every_table_and_figure():

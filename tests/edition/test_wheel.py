@@ -55,7 +55,7 @@ def test_has_all_that_the_package_reads(installed):
     assert {".j2", ".js", ".css", ".py"} <= templates
 
 
-def test_has_the_book_and_its_notebooks_without_outputs(installed):
+def test_has_the_book_and_its_notebooks_with_their_badges(installed):
     book = installed / "ismlit" / "edition" / "_book"
     for name in FOLDERS:
         for path in (ROOT / "book" / name).iterdir():
@@ -87,7 +87,9 @@ def test_checks_a_claim_away_from_the_checkout(installed, tmp_path):
     where, checkout = run(installed, tmp_path, "-c", code).split()
     assert Path(where).is_relative_to(installed) and checkout == "False"
     out = run(installed, tmp_path, "-m", "ismlit.edition", "eq-5.2", "--run")
-    assert "eq-5.2: holds (a broken variant is rejected)" in out
+    assert "eq-5.2: holds · " in out
+    described = run(installed, tmp_path, "-m", "ismlit.edition", "eq-5.2")
+    assert "known  no cell" not in described and "known  " in described
 
 
 STORE = """
@@ -123,4 +125,5 @@ def test_stripping_keeps_the_code(tmp_path):
     text = notebooks_of(ROOT)[0].read_text(encoding="utf8")
     before, after = json.loads(text), json.loads(stripped(text))
     assert [c["source"] for c in before["cells"]] == [c["source"] for c in after["cells"]]
-    assert not any(cell.get("outputs") for cell in after["cells"])
+    outputs = [output for cell in after["cells"] for output in cell.get("outputs", [])]
+    assert outputs and all('class="claim ' in "".join(o["data"]["text/html"]) for o in outputs)
