@@ -30,6 +30,8 @@ def same(left, right, tol=1e-10):
     if left.shape != right.shape:
         return False
     scale = max(np.abs(left).max(initial=0), np.abs(right).max(initial=0))
+    if not np.isfinite(scale):
+        return False  # infinity is the same as nothing
     return bool(np.abs(left - right).max(initial=0) <= tol * scale)
 
 

@@ -97,8 +97,8 @@ def ledger():
     Examples
     --------
     >>> from ismlit.edition.ledger import ledger
-    >>> ledger()["alg-4"].verdict
-    'fails'
+    >>> ledger()["thm-5.1"].verdict
+    'holds as corrected'
     """
     import yaml
 

@@ -182,6 +182,11 @@ def test_a_row_of_a_table_is_judged_cell_by_cell():
         from_store(("table-3.1", "nowhere"), True)
 
 
+def test_infinity_and_nan_agree_with_nothing():
+    assert not one_case(np.inf, 1.0).holds
+    assert not one_case([np.nan], [np.nan]).holds
+
+
 @pytest.mark.parametrize("what", [np.ones(2), 1.0, "yes", (1, 2, 3)])
 def test_a_statement_is_a_pair_or_a_truth_value(what):
     with pytest.raises(TypeError, match="a pair"):
