@@ -149,7 +149,8 @@ def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, sp
     sizes, kernels : the family, see `Draw`
     seed : int
     spoilt : callable or sequence of callables
-        The case with something wrong in it; it must fail in at least one draw.
+        The case with something wrong in it, such as a lost hypothesis; it must fail in at least
+        one draw.
 
     Raises
     ------
@@ -186,7 +187,7 @@ def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, sp
     for k, wrong in enumerate([spoilt] if callable(spoilt) else spoilt, 1):
         name = getattr(wrong, "__name__", "")
         name = f"spoilt case {k}" if name in ("", "<lambda>") else name.replace("_", " ")
-        trial.spoil(name, (wrong(make(i)) for i in met))
+        trial.spoil(name, (wrong(make(i)) for i in range(index)))
     return Evidence("drawn", True, _family(len(met), taken), trial.rejected())
 
 

@@ -80,6 +80,12 @@ def test_drawn_tries_a_spoilt_case_by_hand():
         drawn(100, right, spoilt=lambda draw: True)
 
 
+def test_a_lost_hypothesis_can_be_tried():
+    """The spoilt case is asked of all draws, those too that do not meet the hypothesis."""
+    holds_if_wide = lambda draw: True if draw.q < 3 else None
+    assert drawn(100, holds_if_wide, spoilt=lambda draw: draw.q < 3).rejected == ("spoilt case 1",)
+
+
 def test_a_draw_is_the_same_again_and_of_every_kind():
     for index in (0, 7, 50):
         one, two = Draw(index, seed=3), Draw(index, seed=3)
