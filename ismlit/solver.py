@@ -288,12 +288,13 @@ def check_options(problem, q, tol, max_iter):
         )
 
 
-def check_signal(phi):
-    """Refuse a start from which nothing can be learnt."""
-    if not np.any(phi):
+def check_signal(J, phi):
+    """Refuse a start from which nothing can be learnt: J would change by rounding alone."""
+    if np.linalg.norm(phi) <= np.finfo(phi.dtype).eps * abs(J):
         raise ConstantKernelError(
-            "Phi is exactly zero at the start: either Gamma = 0, or the kernel is constant on "
-            "this data (a bandwidth far below the distances underflows; try median_distance)"
+            "Phi is zero at the start, as far as J can tell: either Gamma = 0, or the kernel is "
+            "constant on this data (a bandwidth far below the distances underflows; try "
+            "median_distance)"
         )
 
 
@@ -393,7 +394,7 @@ class Climb:
         self.tol = attainable(tol, problem.dtype)
         self.n_start_passes = problem.count.passes - before
         self.at = Point(problem, W)
-        check_signal(self.at.phi)
+        check_signal(self.at.J, self.at.phi)
         eps = float(np.finfo(problem.dtype).eps)
         # rounding of J: independent errors of its n^2 terms, and of the sum itself
         size = max(abs(self.at.J), np.linalg.norm(self.at.phi))
