@@ -351,10 +351,10 @@ def test_passes_of_the_second_order_test_are_counted_apart(wine, monkeypatch):
     """Counted independently, around the one place where the curvature is looked for."""
     spent, lowest = [], SecondOrder.lowest
 
-    def counted(self, dense=False):
+    def counted(self, **options):
         before = self.problem.count.passes
         try:
-            return lowest(self, dense)
+            return lowest(self, **options)
         finally:
             spent.append(self.problem.count.passes - before)
 
