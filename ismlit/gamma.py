@@ -79,6 +79,11 @@ class Gamma:
         """Gamma V for V of shape (n, m), in O(n r m)."""
         return (self.F * self.s) @ (self.F.T @ V)
 
+    def between(self, V):
+        """V' Gamma V (m, m) for V of shape (n, m), in O(n r m)."""
+        seen = self.F.T @ V
+        return seen.T @ (self.s[:, None] * seen)
+
     def sample(self, rows):
         """Gamma of some of the samples."""
         return Gamma(self.F[rows], self.s)
@@ -133,6 +138,10 @@ class DenseGamma:
     def __matmul__(self, V):
         """Gamma V."""
         return self.array @ V
+
+    def between(self, V):
+        """V' Gamma V (m, m)."""
+        return V.T @ (self.array @ V)
 
     def sample(self, rows):
         """Gamma of some of the samples."""

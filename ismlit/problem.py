@@ -160,12 +160,11 @@ class Problem(Samples):
         magnitude = 0.0
         for weight, part, X, u in self.pairs.parts:
             U = np.ones((self.n, 1), X.dtype) if u is None else u
-            product = U * (self.gamma @ (U * X))
+            matrix = self.gamma.between(X if u is None else u * X)
             if part.pairs == "difference":
-                degrees = U * (self.gamma @ U)
-                product = 2 * (degrees * X - product)
+                matrix = 2 * (_weighted_scatter(X, U * (self.gamma @ U)) - matrix)
             slope = weight * float(part.df(np.zeros(1))[0])
-            total += slope * (X.T @ product)
+            total += slope * matrix
             magnitude += abs(slope) * self.gamma.size * np.sum((U * X) ** 2)
         self._require_finite(0.0, total)
         if np.linalg.norm(total) <= 10 * np.finfo(self.dtype).eps * magnitude:
@@ -355,6 +354,12 @@ class Problem(Samples):
                 "must be finite wherever beta falls, beta = 0 included (scale the data, or "
                 "choose a formula that is smooth at 0)"
             )
+
+
+def _weighted_scatter(X, weights, rows=4096):
+    """X' diag(weights) X for weights (n, 1), without another array of X's size."""
+    starts = range(0, len(X), rows)
+    return sum(X[a : a + rows].T @ (weights[a : a + rows] * X[a : a + rows]) for a in starts)
 
 
 def _double_sum(number, values):
