@@ -25,7 +25,9 @@ def stripped(text):
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             outputs = cell["outputs"]
-            badges = [o for o in outputs if BADGE in "".join(o.get("data", {}).get("text/html", ""))]
+            badges = [
+                o for o in outputs if BADGE in "".join(o.get("data", {}).get("text/html", ""))
+            ]
             cell["outputs"], cell["execution_count"] = badges, None
     return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
 

@@ -54,6 +54,7 @@ NOT_A_FORMULA_KEY = set(
 )
 
 
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
 CHANGES_ITS_OWNER = {"append", "extend", "update", "fit", "add", "sort", "setdefault"}
 
 # ---------------------------------------------------------------- what rests on what
@@ -89,9 +90,11 @@ def statements(notebook):
 
 def _statement(cell, node):
     binds, changes, reads, claims, prints = set(), set(), set(), [], False
+    inner = _names_of_comprehensions(node)
     for part in ast.walk(node):
         if isinstance(part, ast.Name):
-            (reads if isinstance(part.ctx, ast.Load) else binds).add(part.id)
+            if part.id not in inner:
+                (reads if isinstance(part.ctx, ast.Load) else binds).add(part.id)
         elif isinstance(part, ast.FunctionDef | ast.ClassDef):
             binds.add(part.name)
         elif isinstance(part, ast.alias):
@@ -121,6 +124,25 @@ def _statement(cell, node):
     return Statement(
         cell, node, frozenset(binds), frozenset(changes), frozenset(reads), tuple(claims), prints
     )
+
+
+def _names_of_comprehensions(node):
+    """Names that live only within a comprehension or a lambda of a statement."""
+    inner, outer = set(), set()
+
+    def visit(part, within):
+        if isinstance(part, ast.comprehension):
+            inner.update(n.id for n in ast.walk(part.target) if isinstance(n, ast.Name))
+        if isinstance(part, ast.Lambda):
+            inner.update(argument.arg for argument in part.args.args)
+        if isinstance(part, ast.Name) and not within:
+            outer.add(part.id)
+        within = within or isinstance(part, COMPREHENSIONS)
+        for child in ast.iter_child_nodes(part):
+            visit(child, within)
+
+    visit(node, False)
+    return inner - outer
 
 
 def rests_on(found, place):
@@ -426,17 +448,27 @@ def _needed(found, place, needs):
 
 @cache
 def explained():
-    """{(notebook, was, now): reason} of the survivors that are no fault of a check."""
+    """Rows of the survivors that are no fault of a check: notebook, was, now, reason.
+
+    A row may say, as `in`, what the statement contains, where the place alone is too common.
+    """
     if not SURVIVORS.exists():
-        return {}
-    rows = yaml.safe_load(SURVIVORS.read_text(encoding="utf-8")) or []
-    return {(row["notebook"], row["was"], row["now"]): row["reason"] for row in rows}
+        return []
+    return yaml.safe_load(SURVIVORS.read_text(encoding="utf-8")) or []
+
+
+def is_explained(outcome):
+    """Whether a survivor is in the list."""
+    here = dict(notebook=outcome.notebook, was=outcome.was, now=outcome.now)
+    return any(
+        here.items() <= row.items() and row.get("in", "") in outcome.source for row in explained()
+    )
 
 
 def report(outcomes, show=print):
     """Print the survivors and the tally; the share that is noticed or explained."""
     counted = [o for o in outcomes if o.noticed != "slow"]
-    known = [o for o in counted if o.survived and (o.notebook, o.was, o.now) in explained()]
+    known = [o for o in counted if o.survived and is_explained(o)]
     left = [o for o in counted if o.survived and o not in known]
     for o in left:
         show(f"{o.notebook} {' '.join(o.claims)} [{o.kind}]\n    {o.was}  =>  {o.now}")

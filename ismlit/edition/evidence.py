@@ -98,7 +98,7 @@ def derived(*what):
 
 
 def proof(steps):
-    """A written argument whose steps are checked.
+    """A written argument whose steps are checked; known as drawn if all of them are.
 
     Parameters
     ----------
@@ -125,10 +125,12 @@ def proof(steps):
         if step.known not in GENERAL:
             raise EvidenceError(f"the step {reason!r} is known from {step.known!r} only")
     rejected = sorted({name for step in steps.values() for name in step.rejected})
+    n_drawn = sum(step.known == "drawn" for step in steps.values())
+    detail = f"{len(steps)} steps" + (f", {n_drawn} of them drawn" if n_drawn else "")
     return Evidence(
-        "derived",
+        "drawn" if n_drawn == len(steps) else "derived",
         all(step.holds for step in steps.values()),
-        f"{len(steps)} steps",
+        detail,
         tuple(rejected),
         steps=tuple(steps),
     )

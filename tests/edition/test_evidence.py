@@ -145,6 +145,9 @@ def test_proof_needs_steps_that_are_general():
     found = proof({"expand": square, "and again": square})
     assert (found.known, found.holds, found.steps) == ("derived", True, ("expand", "and again"))
     assert not proof({"expand": square, "wrong": derived(x, y)}).holds
+    some = drawn(100, lambda draw: (draw.W.T @ draw.W, np.eye(draw.q)))
+    assert proof({"expand": square, "try": some}).detail == "2 steps, 1 of them drawn"
+    assert proof({"try": some, "and again": some}).known == "drawn"
     with pytest.raises(EvidenceError, match="one case"):
         proof({"an example": one_case(1, 1)})
 
