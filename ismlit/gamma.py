@@ -57,7 +57,7 @@ class Gamma:
         return self.F * self.s, np.ascontiguousarray(self.F.T)
 
     def tile(self, rows, columns, out=None):
-        """The block ``Gamma[rows, columns]`` for two slices, written to `out` where one is given."""
+        """The block ``Gamma[rows, columns]`` for two slices, written to `out` if given."""
         left, right = self._sides
         return np.matmul(left[rows], right[:, columns], out=out)
 

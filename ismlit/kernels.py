@@ -294,9 +294,7 @@ class Polynomial(Kernel):
         powers, factors = {}, (1, self.degree, self.degree * (self.degree - 1))
         for order in sorted(set(orders), reverse=True):  # each from the one below
             lower = powers.get(order + 1)
-            powers[order] = (
-                _power(beta, self.degree - order) if lower is None else lower * beta
-            )
+            powers[order] = _power(beta, self.degree - order) if lower is None else lower * beta
         return [(float(factors[order]), powers[order]) for order in orders]
 
 

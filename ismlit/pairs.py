@@ -275,9 +275,7 @@ class Pairs(Samples):
         W = np.asarray(W, self.dtype)
         if W.ndim != 2 or W.shape[0] != self.d:
             raise ValueError(f"W must have shape ({self.d}, q), got {W.shape}")
-        return [
-            _view(part, z) for part, z in zip(self.parts, self.project(W), strict=True)
-        ]
+        return [_view(part, z) for part, z in zip(self.parts, self.project(W), strict=True)]
 
     def sweep(self, row, views, *arguments):
         """Results of ``row(r, views, *arguments)`` for every block row r, in order: one pass."""

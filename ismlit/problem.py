@@ -189,10 +189,7 @@ class Problem(Samples):
         totals = self.pairs.spread(shares)
         n_parts = len(z)
         found = np.stack(
-            [
-                self._assembled(totals[m * n_parts : (m + 1) * n_parts], z, 2)
-                for m in range(len(Z))
-            ]
+            [self._assembled(totals[m * n_parts : (m + 1) * n_parts], z, 2) for m in range(len(Z))]
         )
         if not np.isfinite(found).all():
             raise ValueError(f"{self.kernel!r} has a non-finite second derivative on this data")
