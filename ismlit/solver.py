@@ -293,12 +293,11 @@ def check_options(problem, q, tol, max_iter):
 
 
 def check_signal(J, phi):
-    """Refuse a start from which nothing can be learnt: J would change by rounding alone."""
-    if np.linalg.norm(phi) <= np.finfo(phi.dtype).eps * abs(J):
+    """Refuse a start from which nothing can be learnt."""
+    if np.linalg.norm(phi) <= 1e-60 * abs(J):  # what an underflow leaves of a kernel
         raise ConstantKernelError(
-            "Phi is zero at the start, as far as J can tell: either Gamma = 0, or the kernel is "
-            "constant on this data (a bandwidth far below the distances underflows; try "
-            "median_distance)"
+            "Phi is zero at the start: either Gamma = 0, or the kernel is constant on "
+            "this data (a bandwidth far below the distances underflows; try median_distance)"
         )
 
 
