@@ -161,7 +161,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """The conditions of a local maximum at ``W_``; computed when first asked for, and kept."""
         check_is_fitted(self, "W_")
         if self._certificate is None:
-            self._certificate = certify(self)
+            self._certificate = certify(self, bounds=False)
         return self._certificate
 
     def training_problem(self):

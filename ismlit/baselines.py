@@ -305,7 +305,7 @@ class _Descent:
         self.start = starting_point(problem, q, init, random_state).astype(float)
         self.n_start_passes = problem.count.passes - self.before
         J, phi = problem.objective_and_phi(self.start)
-        check_signal(phi)
+        check_signal(J, phi)
         self.scale = float(np.linalg.norm(phi))
         self.threshold = attainable(tol, problem.dtype) * self.scale
         self.objectives, self.passes = [], []

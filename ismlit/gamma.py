@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from sklearn.utils import check_array, column_or_1d
@@ -51,9 +52,14 @@ class Gamma:
         """A bound of the spectral norm."""
         return float(np.sum(np.abs(self.s) * np.sum(self.F**2, axis=0)))
 
-    def tile(self, rows, columns):
-        """The block ``Gamma[rows, columns]`` for two slices."""
-        return (self.F[rows] * self.s) @ self.F[columns].T
+    @cached_property
+    def _sides(self):
+        return self.F * self.s, np.ascontiguousarray(self.F.T)
+
+    def tile(self, rows, columns, out=None):
+        """The block ``Gamma[rows, columns]`` for two slices, written to `out` if given."""
+        left, right = self._sides
+        return np.matmul(left[rows], right[:, columns], out=out)
 
     def __add__(self, other):
         """The sum of two: their columns side by side."""
@@ -72,6 +78,11 @@ class Gamma:
     def __matmul__(self, V):
         """Gamma V for V of shape (n, m), in O(n r m)."""
         return (self.F * self.s) @ (self.F.T @ V)
+
+    def between(self, V):
+        """V' Gamma V (m, m) for V of shape (n, m), in O(n r m)."""
+        seen = self.F.T @ V
+        return seen.T @ (self.s[:, None] * seen)
 
     def sample(self, rows):
         """Gamma of some of the samples."""
@@ -120,13 +131,17 @@ class DenseGamma:
     n = property(lambda self: len(self.array))
     size = property(lambda self: float(np.linalg.norm(self.array)))
 
-    def tile(self, rows, columns):
-        """The block ``Gamma[rows, columns]`` for two slices."""
+    def tile(self, rows, columns, out=None):
+        """The block ``Gamma[rows, columns]`` for two slices; `out` is not needed."""
         return self.array[rows, columns]
 
     def __matmul__(self, V):
         """Gamma V."""
         return self.array @ V
+
+    def between(self, V):
+        """V' Gamma V (m, m)."""
+        return V.T @ (self.array @ V)
 
     def sample(self, rows):
         """Gamma of some of the samples."""

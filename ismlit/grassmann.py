@@ -7,17 +7,18 @@ of Phi) and M = 1/2 sum Gamma f'' v v', v = vec(W_bar' A W). A local maximum nee
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh, qr, subspace_angles
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.linalg import eigh, eigh_tridiagonal, qr, subspace_angles
 
 DENSE_LIMIT = 256  # tangent dimension up to which M is formed ...
 DENSE_WORK = 2e7  # ... if so many pairs times directions are enough
 DENSE_ALWAYS = 16  # up to here forming M is no dearer than looking for one eigenvalue
-BASES, RESTARTS = (8, 48), 10  # Lanczos: vectors kept, few and then more, and how often it restarts
+LONGEST = 120  # Lanczos: products at the most
+SETTLED = 1e-2  # and the residual, as a share of the value, at which it has settled
+DOUBT = 1e-2  # probability with which its bound may be wrong
 
 
 def principal_angles(W1, W2):
@@ -138,9 +139,14 @@ def top_eigenvectors(matrix, q):
 
 def nearest_eigenvectors(matrix, W):
     """The q eigenvectors of a symmetric matrix that overlap most with the span of W (d, q)."""
-    vectors = eigh(matrix)[1]
+    d, q = W.shape
+    few = min(d, 2 * q + 4)
+    vectors = top_eigenvectors(matrix, few)[1]  # near a maximum they are among these
     overlap = np.linalg.norm(vectors.T @ W, axis=1)
-    return vectors[:, np.argsort(overlap)[-W.shape[1] :]]
+    if few < d and np.sum(np.sort(overlap)[-q:] ** 2) < q - 0.5:  # others may overlap more
+        vectors = eigh(matrix)[1]
+        overlap = np.linalg.norm(vectors.T @ W, axis=1)
+    return vectors[:, np.argsort(overlap)[-q:]]
 
 
 def canonical_frame(phi, W):
@@ -200,6 +206,27 @@ def first_order_residual(phi, W):
     return float(np.linalg.norm(half_gradient(phi, W)) / size)
 
 
+class Curvature(NamedTuple):
+    """What a second-order test has found at a W.
+
+    Attributes
+    ----------
+    value : float
+        A Rayleigh quotient of Kd - M, at or above its smallest eigenvalue.
+    error : float
+        That eigenvalue lies between ``value - error`` and ``value``; 0 where the matrix was formed.
+    eigengap : float
+        Smallest chosen minus largest other eigenvalue of Phi.
+    size : float
+        ``||Phi||``, which says what is large.
+    """
+
+    value: float
+    error: float
+    eigengap: float
+    size: float
+
+
 class SecondOrder:
     """``Kd - M`` at W (d, q) with Phi = Phi(W), in coordinates B = W_bar' Z of shape (d-q, q).
 
@@ -213,13 +240,15 @@ class SecondOrder:
     >>> X, y = load_iris(return_X_y=True)
     >>> result = ism(X, label_gamma(y), Gaussian(1.0), 2)
     >>> second = SecondOrder(result.problem, result.W, result.problem.phi(result.W))
-    >>> second.eigengap > 0, second.lowest()[0] > 0  # a maximum
+    >>> curvature, Z = second.lowest()
+    >>> second.eigengap > 0, curvature.value > curvature.error  # a maximum
     (True, True)
     """
 
     def __init__(self, problem, W, phi):
         q = W.shape[1]
         self.problem, self.dtype = problem, W.dtype
+        self.phi_size = float(np.linalg.norm(phi))
         self.chosen, self.rotation = eigh(W.T @ phi @ W)
         self.W = W @ self.rotation  # columns as eigenvectors of Phi
         complement = qr(self.W)[0][:, q:]
@@ -263,58 +292,71 @@ class SecondOrder:
         """The tangent Z (d, q) at the given W of coordinates b (size,)."""
         return self.W_bar @ b.reshape(self.shape) @ self.rotation.T
 
-    def lowest(self, dense=False):
-        """Smallest eigenvalue of Kd - M, its tangent Z at the given W, and its error.
+    def lowest(self, dense=False, enough=None):
+        """The smallest eigenvalue of Kd - M as a `Curvature`, and its tangent Z at the given W.
 
-        M is formed if `dense`, with at most 16 directions, or where Lanczos, which looks for the
-        eigenvalue first, does not settle (near 0 it hardly can). Z has shape (d, q) and norm 1.
-        The error is 0 up to rounding where the matrix is formed; else the value is a Rayleigh
-        quotient, and the true one lies between value - error and value.
+        M is formed if `dense`, with at most 16 directions, or, up to 256, where Lanczos, which
+        looks for the eigenvalue first, does not settle. With `enough`, Lanczos stops as soon as
+        the value is below minus it, or certain to be positive. Z has shape (d, q) and norm 1.
         """
         if self.size == 0:
-            return np.inf, np.zeros_like(self.W), 0.0
-        found = None if dense or self.size <= DENSE_ALWAYS else self._lowest_lanczos()
+            return Curvature(np.inf, 0.0, np.inf, self.phi_size), np.zeros_like(self.W)
+        found = None if dense or self.size <= DENSE_ALWAYS else self._lowest_lanczos(enough)
         if found is None:
             values, vectors = eigh(np.diag(self.kd) - self.m_dense(), subset_by_index=(0, 0))
             found = values[0], vectors[:, 0], 0.0
         value, vector, error = found
-        return float(value), self.tangent(vector), float(error)
+        curvature = Curvature(float(value), float(error), self.eigengap, self.phi_size)
+        return curvature, self.tangent(vector)
 
     def _diagonal(self):
         """P = |Kd|, kept away from 0: what Lanczos and conjugate gradients are scaled by."""
         size = np.abs(self.kd)
         return np.maximum(size, 1e-3 * size.max())
 
-    def _lowest_lanczos(self):
-        """Lanczos for ``S = P^(-1/2) (Kd - M) P^(-1/2)``, P = |Kd|: about ten products.
+    def _lowest_lanczos(self, enough):
+        """Lanczos for ``S = P^(-1/2) (Kd - M) P^(-1/2)``, P = |Kd|: (value, vector, error).
 
         S has the signs of Kd - M (Sylvester) and, M being small against Kd, a spectrum near
-        one. With mu its smallest eigenvalue, Kd - M >= mu min(P) if mu >= 0, else mu max(P).
-        None where it does not settle.
+        one. With mu a lower bound of its eigenvalues, Kd - M >= mu min(P) if mu >= 0, else
+        mu max(P). None where it does not settle and M can be formed.
         """
         diagonal = self._diagonal()
         root = np.sqrt(diagonal)
-
-        def product(y):
-            return (self.times(y.ravel() / root) / root).astype(self.dtype)
-
         start = np.random.default_rng(0).standard_normal(self.size) / diagonal
-        start = (start + np.eye(1, self.size, int(np.argmin(self.kd)))[0]).astype(self.dtype)
-        operator = LinearOperator((self.size, self.size), matvec=product, dtype=self.dtype)
-        options = dict(which="SA", v0=start, tol=1e-2, maxiter=RESTARTS)
-        for basis in BASES:
-            with suppress(ArpackNoConvergence):
-                values, vectors = eigsh(operator, 1, ncv=min(basis, self.size), **options)
+        start += np.eye(1, self.size, int(np.argmin(self.kd)))[0]
+        basis = [start / np.linalg.norm(start)]
+        on, off = [], []
+        most = min(LONGEST, self.size)
+        for k in range(1, most + 1):
+            image = self.times((basis[-1] / root).astype(self.dtype)) / root
+            on.append(float(image @ basis[-1]))
+            for _ in range(2):  # twice is enough (Kahan)
+                image -= np.array(basis).T @ (np.array(basis) @ image)
+            off.append(float(np.linalg.norm(image)))
+            values, vectors = eigh_tridiagonal(on, off[:-1])
+            residual = off[-1] * abs(vectors[-1, 0])
+            x = (np.array(basis).T @ vectors[:, 0]) / root
+            value = values[0] / (x @ x)
+            settled = residual <= SETTLED * abs(values[0]) or k == self.size
+            lower = values[0] - residual if settled else self._bound(k, values)
+            if settled or (enough is not None and (value < -enough or lower >= 0)):
                 break
+            basis.append(image / off[-1])
         else:
-            return None
-        y = vectors[:, 0]
-        image = product(y)
-        lower = values[0] - np.linalg.norm(image - values[0] * y)
+            if self.size <= DENSE_LIMIT:
+                return None
         lower *= diagonal.min() if lower >= 0 else diagonal.max()
-        value = (y @ image) / np.sum((y / root) ** 2)
-        x = y / root
         return value, x / np.linalg.norm(x), max(value - lower, 0.0)
+
+    def _bound(self, k, values):
+        """Below the smallest eigenvalue, after k steps, but for one random start in a hundred.
+
+        Kuczynski and Wozniakowski 1992: the share of the spectrum's width by which Lanczos can
+        miss its end.
+        """
+        share = (np.log(1.648 * np.sqrt(self.size) / DOUBT) / (2 * k - 1)) ** 2
+        return -np.inf if share >= 1 else (values[0] - share * values[-1]) / (1 - share)
 
     def newton(self, slope, tol=0.1, max_products=30):
         """Tangent Z that solves (Kd - M) b = slope to `tol`, by conjugate gradients.

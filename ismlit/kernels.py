@@ -48,6 +48,7 @@ class Kernel:
     """
 
     pairs: str = "difference"
+    argument: float = 1.0  # by what beta comes multiplied to `f_and_derivatives`
 
     def __init__(self, f, pairs="difference", name="user kernel"):
         if not callable(f):
@@ -72,13 +73,13 @@ class Kernel:
         return self._derivative(2, beta, xp)
 
     def f_and_derivatives(self, beta, orders):
-        """[f, f', f''][order] at `beta` for each of `orders`, as arrays of their own.
+        """f, f' or f'' for each of `orders` as pairs (number, array), whose product it is.
 
-        `beta` is scratch: it may be overwritten. A subclass whose derivatives share a factor
-        computes it once.
+        `beta` (times `argument`) is scratch and is overwritten. A subclass whose derivatives are
+        multiples of one array returns that array for each of them.
         """
         found = [(self.f, self.df, self.d2f)[order](beta) for order in orders]
-        return [np.require(values, requirements="W") for values in found]
+        return [(1.0, np.require(values, requirements="W")) for values in found]
 
     def _derivative(self, order, beta, xp):
         expression, symbol = _symbolic_derivative(self, order)
@@ -286,6 +287,16 @@ class Polynomial(Kernel):
             return beta * 0
         return self.degree * (self.degree - 1) * _power(beta + self.c, self.degree - 2)
 
+    def f_and_derivatives(self, beta, orders):
+        if max(orders) > self.degree or self.degree > 8:
+            return super().f_and_derivatives(beta, orders)
+        beta += self.c
+        powers, factors = {}, (1, self.degree, self.degree * (self.degree - 1))
+        for order in sorted(set(orders), reverse=True):  # each from the one below
+            lower = powers.get(order + 1)
+            powers[order] = _power(beta, self.degree - order) if lower is None else lower * beta
+        return [(float(factors[order]), powers[order]) for order in orders]
+
 
 def _power(x, p):
     """x^p; for small whole p by products, which numpy does 20 times faster than its power."""
@@ -309,14 +320,13 @@ class _Exponential(Kernel):
     def d2f(self, beta, xp=np):
         return self.rate**2 * self.f(beta, xp)
 
+    @property
+    def argument(self):
+        return -float(self.rate)
+
     def f_and_derivatives(self, beta, orders):
-        rate = -float(self.rate)
-        np.multiply(beta, rate, out=beta)
-        np.exp(beta, out=beta)  # one exponential for all orders
-        others = [beta * rate**order for order in orders[1:]]
-        if orders[0]:
-            beta *= rate ** orders[0]
-        return [beta, *others]
+        values = np.exp(beta, out=beta)  # one exponential for all orders
+        return [(self.argument**order, values) for order in orders]
 
 
 @dataclass(frozen=True)
@@ -372,6 +382,17 @@ class Multiquadratic(Kernel):
 
     def f(self, beta, xp=np):
         return -xp.sqrt(beta + self.c**2)
+
+    def f_and_derivatives(self, beta, orders):
+        beta += self.c**2
+        root = np.sqrt(beta, out=beta)
+        inverse = 1 / root if max(orders) else None
+        forms = (
+            lambda: (-1.0, root),
+            lambda: (-0.5, inverse),
+            lambda: (0.25, inverse * inverse * inverse),
+        )
+        return [forms[order]() for order in orders]
 
 
 @dataclass(frozen=True, eq=False)

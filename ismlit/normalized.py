@@ -48,7 +48,7 @@ class NormalizedProblem(Samples):
     gamma: Gamma
     kernel: Kernel
     n_jobs: int | None = None
-    tile: int = 512
+    tile: int = 256
     count: Count = field(default_factory=Count, repr=False)
     fixed: Gamma | None = None
     _memory: dict = field(default_factory=dict, init=False, repr=False)

@@ -138,50 +138,69 @@ def certify(found, W=None, *, tol=1e-5, bounds=True):
     >>> certify(problem, PCA(2).fit(scale(X)).components_.T).is_stationary
     False
     """
-    problem, known = _what_was_solved(found)
+    problem, result = _what_was_solved(found)
     if not isinstance(problem, TwiceDifferentiable):
         raise ValueError(
             f"the second order of a {type(problem).__name__} is not derived; to certify its W as "
             "a solution of the exact problem: certify(result.problem.exact, result.W)"
         )
-    if W is None and known is None:
-        raise ValueError("to certify a problem, pass the W of shape (d, q) to be certified")
-    W, is_orthonormal = _frame_of(known if W is None else W, problem)
     tol = max(tol, 400 * np.finfo(problem.dtype).eps)
-    phi = problem.objective_and_phi(W)[1]
-    residual = first_order_residual(phi, W)
-    second = SecondOrder(problem, W, phi)
-    curvature, _, error = second.lowest(dense=second.is_small)
+    if W is None and result is None:
+        raise ValueError("to certify a problem, pass the W of shape (d, q) to be certified")
+    is_orthonormal = True
+    if W is None:
+        W, residual, curvature = result.W, result.residual, result.curvature
+    else:
+        W, is_orthonormal = _frame_of(W, problem)
+        curvature = None
+    if curvature is None:
+        residual, curvature = _tested(problem, W)
     gaussian = isinstance(problem, Problem) and isinstance(problem.kernel, Gaussian)
     return Certificate(
         residual=residual,
-        curvature=curvature,
-        curvature_error=error,
-        eigengap=second.eigengap,
+        curvature=curvature.value,
+        curvature_error=curvature.error,
+        eigengap=curvature.eigengap,
         is_stationary=bool(residual <= tol),
-        is_second_order=bool(curvature - error >= -tol * np.linalg.norm(phi)),
-        bound_c73=_c73(second) if bounds and second.is_small else None,
-        bound_310=gaussian_bound(problem, W, second.eigengap) if bounds and gaussian else None,
+        is_second_order=bool(curvature.value - curvature.error >= -tol * curvature.size),
+        bound_c73=_c73(problem, W) if bounds else None,
+        bound_310=gaussian_bound(problem, W, curvature.eigengap) if bounds and gaussian else None,
         is_orthonormal=is_orthonormal,
     )
 
 
+def _tested(problem, W):
+    """The first-order residual and the `Curvature` at W.
+
+    With more features than samples J sees W through XW alone: the span of the samples, of W and
+    of as many more directions holds every curvature.
+    """
+    d, q = W.shape
+    if d > problem.n + 2 * q:
+        more = np.random.default_rng(0).standard_normal((d, q))
+        V = np.linalg.qr(np.hstack([W, problem.X.T, more]).astype(problem.dtype))[0]
+        return _tested(problem.restrict(V), V.T @ W)
+    phi = problem.objective_and_phi(W)[1]
+    second = SecondOrder(problem, W, phi)
+    return first_order_residual(phi, W), second.lowest(dense=second.is_small)[0]
+
+
 def _what_was_solved(found):
-    """The problem, and the W that was found for it if there is one."""
+    """The problem, and the result that was found for it if there is one."""
     if isinstance(found, Objective):
         return found, None
     if isinstance(found, BaseEstimator):
         check_is_fitted(found)
         if not hasattr(found, "training_problem"):
             raise ValueError(f"a {type(found).__name__} has no one W to be certified")
-        return found.training_problem(), found.W_
+        return found.training_problem(), getattr(found.result_, "result", found.result_)
     problem = getattr(found, "problem", None)
     if problem is None:
         raise ValueError(
             f"this {type(found).__name__} carries no data (it was stored without): pass the "
             "problem and W, certify(Problem(X, gamma, kernel), W)"
         )
-    return problem, found.W
+    return problem, found
 
 
 def _frame_of(W, problem):
@@ -202,7 +221,10 @@ def _frame_of(W, problem):
     return Q, is_orthonormal
 
 
-def _c73(second):
+def _c73(problem, W):
+    second = SecondOrder(problem, W, problem.objective_and_phi(W)[1])
+    if not second.is_small:
+        return None
     return Bound(second.eigengap, float(np.linalg.eigvalsh(second.m_dense())[-1]))
 
 

@@ -7,16 +7,19 @@ no Gamma; `ismlit.problem` puts weights on the pairs.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import BACKENDS, get_active_backend
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_array
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ismlit.kernels import Kernel
 
@@ -57,6 +60,15 @@ def _factors(kind, Z):
     sizes = np.einsum("ij,ij->i", Z, Z)[:, None]
     ones = np.ones_like(sizes)
     return np.hstack([-2 * Z, sizes, ones]), np.hstack([Z, ones, sizes])
+
+
+def _slope_factors(kind, Z, U):
+    """(left, right) whose product is the derivative of all beta when Z (n, q) moves along U."""
+    if kind == "inner":
+        return np.hstack([Z, U]), np.hstack([U, Z])
+    own = 2 * np.einsum("ij,ij->i", Z, U)[:, None]
+    ones = np.ones_like(own)
+    return np.hstack([-2 * Z, -2 * U, own, ones]), np.hstack([U, Z, ones, own])
 
 
 def squared_distances(Z):
@@ -154,12 +166,28 @@ class Samples:
         return replace(self, **parts)
 
 
+class Part(NamedTuple):
+    """One formula of a kernel, and the samples as it sees them.
+
+    Where it has a factor u (n, 1) for each sample, f sees ``u_i u_j beta_ij``.
+    """
+
+    weight: float
+    kernel: Kernel
+    X: np.ndarray
+    u: np.ndarray | None
+
+    def scaled(self, V, order):
+        """V (n, m) times u to the power `order`."""
+        return V if self.u is None or not order else V * self.u**order
+
+
 class View(NamedTuple):
-    """Projected samples z = XW (n, q), and two factors whose product holds all their betas."""
+    """Projected samples z = XW (n, q) of one part, and two factors of all its betas."""
 
     z: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
+    left: np.ndarray  # (n, k)
+    right: np.ndarray  # (k, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +219,7 @@ class Pairs(Samples):
     X: np.ndarray
     kernel: Kernel
     n_jobs: int | None = None
-    tile: int = 512
+    tile: int = 256
     count: Count = field(default_factory=Count, repr=False)
 
     def __post_init__(self):
@@ -205,20 +233,16 @@ class Pairs(Samples):
             part.scale(len(X))  # per-sample bandwidths must match X
 
     @cached_property
-    def kinds(self):
-        """Which kinds of pair the kernel looks at ("inner", "difference" or both)."""
-        return tuple(dict.fromkeys(part.pairs for _, part in self.kernel.terms()))
-
-    @cached_property
-    def data(self):
-        """X by kind of pair; differences use X minus its mean, which rounds less."""
-        return {"inner": self.X, "difference": self.X - self.X.mean(axis=0)}
-
-    @cached_property
-    def scales(self):
-        """Per-sample factors of each part of the kernel, or None."""
-        scales = [part.scale(self.n) for _, part in self.kernel.terms()]
-        return [None if u is None else u.astype(self.dtype) for u in scales]
+    def parts(self):
+        """The formulas of the kernel; differences see X minus its mean, which rounds less."""
+        centred = self.X - self.X.mean(axis=0)
+        data = {"inner": self.X, "difference": centred}
+        found = []
+        for weight, part in self.kernel.terms():
+            u = part.scale(self.n)
+            u = None if u is None else u.astype(self.dtype)[:, None]
+            found.append(Part(float(weight), part, data[part.pairs], u))
+        return found
 
     @cached_property
     def blocks(self):
@@ -226,69 +250,82 @@ class Pairs(Samples):
         return [slice(a, min(a + self.tile, self.n)) for a in range(0, self.n, self.tile)]
 
     def project(self, directions):
-        """{kind: X times each of the directions}, of shape (..., n, q)."""
-        return {kind: self.data[kind] @ directions for kind in self.kinds}
+        """X times the directions as every part sees it, each of shape (..., n, q)."""
+        products = {id(part.X): part.X @ directions for part in self.parts}
+        return [products[id(part.X)] for part in self.parts]
+
+    def slopes(self, views, directions):
+        """For every part two factors of the derivatives of its betas along Z, given XZ."""
+        found = []
+        for part, view, U in zip(self.parts, views, directions, strict=True):
+            left, right = _slope_factors(part.kernel.pairs, view.z, U)
+            found.append((left, np.ascontiguousarray(right.T)))
+        return found
 
     # ------------------------------------------------------------ the sweep over tiles
 
-    def sweep(self, row, W, *arguments):
-        """Results of ``row(r, views, *arguments)`` for every block row r, in order: one pass.
+    def views(self, W):
+        """A `View` of the samples for every part of the kernel.
 
-        `views` holds a `View` of the samples for every kind of pair.
+        Raises
+        ------
+        ValueError
+            If W is not of shape (d, q).
         """
         W = np.asarray(W, self.dtype)
         if W.ndim != 2 or W.shape[0] != self.d:
             raise ValueError(f"W must have shape ({self.d}, q), got {W.shape}")
-        self.count.passes += 1
-        views = {kind: View(z, *_factors(kind, z)) for kind, z in self.project(W).items()}
-        rows = range(len(self.blocks))
-        yield from in_parallel(self.n_jobs, (delayed(row)(r, views, *arguments) for r in rows))
+        return [_view(part, z) for part, z in zip(self.parts, self.project(W), strict=True)]
 
-    def tiles(self, r, views, *orders):
+    def sweep(self, row, views, *arguments):
+        """Results of ``row(r, views, *arguments)`` for every block row r, in order: one pass."""
+        self.count.passes += 1
+        calls = [delayed(row)(r, views, *arguments) for r in range(len(self.blocks))]
+        yield from in_parallel(self.n_jobs, calls)
+
+    def tiles(self, r, views, *orders, keep=False):
         """Tiles (rows, columns, parts) of block row r with columns >= rows.
 
-        `parts` holds (kind, values) for each part of the kernel, `values` weight times the
-        derivative of f of each asked order, as arrays that may be overwritten. Tiles on the
-        diagonal come halved, so that every unordered pair counts once.
+        `parts` holds for each part of the kernel one pair (number, array) for each order, the
+        derivatives of f but for the factors u. The arrays may be overwritten, and are by the next
+        tile unless they are to be kept. The numbers hold the weight, and a half on the diagonal,
+        so that every unordered pair counts once.
         """
-        for c in range(r, len(self.blocks)):
-            rows, columns = self.blocks[r], self.blocks[c]
-            half = 0.5 if c == r else 1.0
+        rows = self.blocks[r]
+        scratch = [np.empty(self.tile * self.tile, self.dtype) for _ in self.parts]
+        for columns in self.blocks[r:]:
+            half = 0.5 if columns == rows else 1.0
+            shape = rows.stop - rows.start, columns.stop - columns.start
             parts = []
-            for (weight, part), u in zip(self.kernel.terms(), self.scales, strict=True):
-                view = views[part.pairs]
-                beta = view.left[rows] @ view.right[columns].T
-                if part.pairs == "difference":
-                    np.maximum(beta, 0, out=beta)
-                    if c == r:
+            for part, view, space in zip(self.parts, views, scratch, strict=True):
+                beta = None if keep else space[: shape[0] * shape[1]].reshape(shape)
+                beta = np.matmul(view.left[rows], view.right[:, columns], out=beta)
+                if part.kernel.pairs == "difference":
+                    clip = np.maximum if part.kernel.argument > 0 else np.minimum
+                    clip(beta, 0, out=beta)
+                    if columns == rows:
                         np.fill_diagonal(beta, 0)
-                if u is not None:
-                    scale = np.outer(u[rows], u[columns])
-                    beta *= scale
-                values = part.f_and_derivatives(beta, orders)
-                for k, order in enumerate(orders):
-                    values[k] = values[k].astype(self.dtype, copy=False)
-                    if half * weight != 1:
-                        values[k] *= half * weight
-                    if u is not None and order:
-                        values[k] *= scale**order
-                parts.append((part.pairs, values))
+                found = part.kernel.f_and_derivatives(beta, orders)
+                number = half * part.weight
+                parts.append(
+                    [(number * factor, a.astype(self.dtype, copy=False)) for factor, a in found]
+                )
             yield rows, columns, parts
 
-    def operator(self, size, row, W, cache_bytes, prepare=lambda V: V):
-        """A symmetric LinearOperator of products by ``row(r, views, prepare(V), kept)`` at W.
+    def operator(self, size, product, W, cache_bytes):
+        """A symmetric LinearOperator of products by ``product(views, V, kept)`` at W: one pass.
 
         Tiles are kept if half of n^2 numbers fit in `cache_bytes`, else computed anew for each
         product.
         """
+        views = self.views(W)
         kept = {} if self.n**2 * self.dtype.itemsize / 2 <= cache_bytes else None
 
-        def product(V):
-            V = np.asarray(V, self.dtype).reshape(size, -1)
+        def times(V):
             self.count.passes -= bool(kept)  # tiles at hand: the pairs are not visited again
-            return sum(self.sweep(row, W, prepare(V), kept))
+            return product(views, np.asarray(V, self.dtype).reshape(size, -1), kept)
 
-        same = dict(matvec=product, matmat=product, rmatvec=product)
+        same = dict(matvec=times, matmat=times, rmatvec=times)
         return LinearOperator((size, size), **same, dtype=self.dtype)
 
     def kept_tiles(self, kept, r, tiles):
@@ -299,16 +336,38 @@ class Pairs(Samples):
             kept[r] = list(tiles)
         return kept[r]
 
+    def spread(self, shares):
+        """The sum over block rows of their shares, each for the samples from its first row on."""
+        shares = iter(shares)
+        total = [array.copy() for array in next(shares)]
+        for block, share in zip(self.blocks[1:], shares, strict=True):
+            for array, part in zip(total, share, strict=True):
+                array[block.start :] += part
+        return total
+
+    def shares(self, r, *columns):
+        """Zeros for the samples from block row r on, one array of so many columns for each part."""
+        n = self.n - self.blocks[r].start
+        return [np.zeros((n, m), self.dtype) for m in columns]
+
     # ------------------------------------------------------------ K as an operator
 
     def gram_operator(self, W, cache_bytes=2**30):
         """K_XW (n, n) as a LinearOperator on blocks of vectors."""
-        return self.operator(self.n, self._gram_row, W, cache_bytes)
+
+        def product(views, V, kept):
+            return self.spread(self.sweep(self._gram_row, views, V, kept))[0]
+
+        return self.operator(self.n, product, W, cache_bytes)
 
     def gram_derivative(self, W, Z, V):
         """``(d/dt K_X(W + t Z)) V`` at t = 0 for V (n, m), in one pass."""
-        directions = self.project(np.asarray(Z, self.dtype))
-        return sum(self.sweep(self._gram_slope_row, W, directions, np.asarray(V, self.dtype)))
+        views = self.views(W)
+        slopes = self.slopes(views, self.project(np.asarray(Z, self.dtype)))
+        V = np.asarray(V, self.dtype)
+        sides = [part.scaled(V, 1) for part in self.parts]
+        found = self.spread(self.sweep(self._gram_slope_row, views, slopes, sides))
+        return sum(part.scaled(total, 1) for part, total in zip(self.parts, found, strict=True))
 
     def row_sums(self, K):
         """K 1 of shape (n,) from K as an operator; a ValueError unless all are positive."""
@@ -323,38 +382,114 @@ class Pairs(Samples):
 
     def _gram_row(self, r, views, V, kept):
         """The share of block row r in K V."""
-        total = np.zeros_like(V)
-        for rows, columns, parts in self.kept_tiles(kept, r, self.tiles(r, views, 0)):
-            for _, (values,) in parts:
-                total[rows] += values @ V[columns]
-                total[columns] += values.T @ V[rows]
-        return total
+        (total,) = self.shares(r, V.shape[1])
+        tiles = self.tiles(r, views, 0, keep=kept is not None)
+        for rows, columns, parts in self.kept_tiles(kept, r, tiles):
+            for ((number, values),) in parts:
+                add_both_ways(total, rows, columns, number, values, V)
+        return [total]
 
-    def _gram_slope_row(self, r, views, directions, V):
-        """The share of block row r in (dK) V when W moves along `directions`."""
-        total = np.zeros_like(V)
+    def _gram_slope_row(self, r, views, slopes, sides):
+        """The share of block row r in (dK) V when W moves, by part and but for the factors u."""
+        totals = self.shares(r, *(V.shape[1] for V in sides))
         for rows, columns, parts in self.tiles(r, views, 1):
-            for kind, (values,) in parts:
-                values *= beta_slope(kind, rows, columns, views[kind].z, directions[kind])
-                total[rows] += values @ V[columns]
-                total[columns] += values.T @ V[rows]
-        return total
+            for k, ((number, values),) in enumerate(parts):
+                values *= slope_tile(slopes[k], rows, columns)
+                add_both_ways(totals[k], rows, columns, number, values, sides[k])
+        return totals
+
+
+def _view(part, z):
+    """The `View` of projected samples z: beta comes with the kernel's factor and with u."""
+    left, right = _factors(part.kernel.pairs, z)
+    left, right = part.scaled(left, 1), part.scaled(right, 1)
+    if part.kernel.argument != 1:
+        left = left * z.dtype.type(part.kernel.argument)
+    return View(z, left, np.ascontiguousarray(right.T))
+
+
+def slope_tile(factors, rows, columns):
+    """One tile of the derivatives of beta from their two factors."""
+    left, right = factors
+    return left[rows] @ right[:, columns]
+
+
+def add_both_ways(total, rows, columns, number, values, V):
+    """Add ``number (A + A') V`` of a tile A to `total`, which starts at the first of its rows."""
+    start = rows.start
+    if start == columns.start:  # on the diagonal, where A is symmetric
+        total[: rows.stop - start] += 2 * number * (values @ V[rows])
+        return
+    total[: rows.stop - start] += number * (values @ V[columns])
+    total[columns.start - start : columns.stop - start] += number * (values.T @ V[rows])
+
+
+# ---------------------------------------------------------------- workers
 
 
 def in_parallel(n_jobs, calls):
-    """Results of delayed calls, in order, as they come; each of several workers has one thread."""
-    with threadpool_limits(1) if n_jobs not in (None, 1) else nullcontext():
-        yield from Parallel(n_jobs, prefer="threads", return_as="generator")(calls)
+    """Results of joblib's delayed calls, in order, as they come; each worker has one BLAS thread.
+
+    Where n_jobs is None and joblib is told nothing else, there are as many threads as BLAS would
+    use; they replace its own.
+    """
+    calls = list(calls)
+    backend, configured = get_active_backend(prefer="threads")
+    here = isinstance(backend, (BACKENDS["threading"], BACKENDS["sequential"]))
+    with ONE_BLAS_THREAD as n_threads:
+        if not here:  # Dask, processes
+            yield from Parallel(n_jobs, return_as="generator")(calls)
+            return
+        if n_jobs is not None:
+            n_workers = effective_n_jobs(n_jobs)
+        elif backend.nesting_level:
+            n_workers = 1  # those around it are parallel
+        else:
+            n_workers = max(configured or 1, n_threads)
+        if min(n_workers, len(calls) // 2) <= 1:
+            for function, arguments, options in calls:
+                yield function(*arguments, **options)
+        else:
+            yield from _threads(n_workers).map(lambda c: c[0](*c[1], **c[2]), calls)
 
 
-def beta_slope(kind, rows, columns, z, u):
-    """Derivative of the betas of a tile when the projected samples z (n, q) move along u."""
-    slope = z[rows] @ u[columns].T
-    slope += u[rows] @ z[columns].T
-    if kind == "inner":
-        return slope
-    own = 2 * np.einsum("ij,ij->i", z, u)
-    slope *= -2
-    slope += own[rows][:, None]
-    slope += own[columns]
-    return slope
+class _OneBlasThread:
+    """A context in which BLAS has one thread; it gives how many there were.
+
+    It may be entered from several threads at a time: the last one out restores the number.
+    """
+
+    def __init__(self):
+        self.lock, self.depth = Lock(), 0
+
+    def __enter__(self):
+        with self.lock:
+            if not self.depth:
+                libraries = _blas().lib_controllers
+                self.before = max((library.num_threads for library in libraries), default=1)
+                self.limit = _blas().limit(limits=1)
+            self.depth += 1
+            return self.before
+
+    def __exit__(self, *_):
+        with self.lock:
+            self.depth -= 1
+            if not self.depth:
+                self.limit.restore_original_limits()
+
+
+ONE_BLAS_THREAD = _OneBlasThread()
+
+
+@cache
+def _blas():
+    return ThreadpoolController().select(user_api="blas")
+
+
+@cache
+def _threads(n_workers):
+    return ThreadPoolExecutor(n_workers, thread_name_prefix="ismlit")
+
+
+if hasattr(os, "register_at_fork"):  # a child process has none of its parent's threads
+    os.register_at_fork(after_in_child=_threads.cache_clear)

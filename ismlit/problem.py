@@ -16,7 +16,7 @@ import numpy as np
 
 from ismlit.gamma import as_gamma
 from ismlit.kernels import Kernel
-from ismlit.pairs import Count, Pairs, Samples, beta_slope
+from ismlit.pairs import Count, Pairs, Samples, add_both_ways, slope_tile
 
 
 @runtime_checkable
@@ -91,7 +91,7 @@ class Problem(Samples):
     gamma: object
     kernel: Kernel
     n_jobs: int | None = None
-    tile: int = 512
+    tile: int = 256
     count: Count = field(default_factory=Count, repr=False)
 
     def __post_init__(self):
@@ -111,25 +111,26 @@ class Problem(Samples):
 
     def objective(self, W):
         """J(W) = Tr(Gamma K_XW), accumulated in float64. Claim: eq-5.1."""
-        return sum(self.pairs.sweep(self._objective_row, W))
+        return sum(self.pairs.sweep(self._objective_row, self.pairs.views(W)))
 
     def objective_and_phi(self, W):
         """J(W) and Phi(W) of shape (d, d) in one pass. Claims: eq-5.1, eq-5.2."""
         pairs, value = self.pairs, 0.0
-        degrees = np.zeros(self.n, self.dtype)
-        products = {kind: np.zeros_like(self.X) for kind in pairs.kinds}
-        rows = zip(pairs.blocks, pairs.sweep(self._phi_row, W), strict=True)
+        degrees = [np.zeros((self.n, 1), self.dtype) for _ in pairs.parts]
+        products = [np.zeros_like(self.X) for _ in pairs.parts]
+        rows = zip(pairs.blocks, pairs.sweep(self._phi_row, pairs.views(W)), strict=True)
         for block, (share, product, sums) in rows:
             value += share
-            degrees += sums
-            for kind in products:
-                products[kind][block] = product[kind]
+            for k in range(len(pairs.parts)):
+                products[k][block] = product[k]
+                degrees[k][block.start :] += sums[k]
         half = np.zeros((self.d, self.d), self.dtype)  # Phi = half + half'
-        for kind, product in products.items():
-            data = pairs.data[kind]
-            if kind == "difference":  # X'(D - Psi)X, Psi = upper + upper'
-                product = degrees[:, None] * data - 2 * product
-            half += data.T @ product
+        for part, product, sums in zip(pairs.parts, products, degrees, strict=True):
+            product = part.scaled(product, 1)
+            if part.kernel.pairs == "difference":  # X'(D - Psi)X, Psi = upper + upper'
+                product *= -2
+                product += part.scaled(sums, 1) * part.X
+            half += part.X.T @ product
         self._require_finite(value, half)
         return value, half + half.T
 
@@ -138,11 +139,13 @@ class Problem(Samples):
 
         Phi is not formed: O(n^2 q) instead of O(n^2 d), all that a first-order method needs.
         """
-        found = list(self.pairs.sweep(self._gradient_row, W))
-        value = sum(share for share, _ in found)
-        gradient = sum(share for _, share in found)
-        self._require_finite(value, gradient)
-        return value, gradient
+        pairs = self.pairs
+        views = pairs.views(W)
+        sides = self._sides([view.z for view in views], 1)
+        values, shares = zip(*pairs.sweep(self._gradient_row, views, sides))
+        gradient = self._assembled(pairs.spread(shares), [view.z for view in views], 1)
+        self._require_finite(sum(values), gradient)
+        return sum(values), gradient
 
     def phi(self, W):
         """Phi(W) of shape (d, d); the gradient of J is 2 Phi(W) W. Claim: eq-5.2."""
@@ -155,15 +158,13 @@ class Problem(Samples):
         """
         total = np.zeros((self.d, self.d))
         magnitude = 0.0
-        for (weight, part), u in zip(self.kernel.terms(), self.pairs.scales):
-            X = self.pairs.data[part.pairs]
-            U = np.ones((self.n, 1), X.dtype) if u is None else u[:, None]
-            product = U * (self.gamma @ (U * X))
+        for weight, part, X, u in self.pairs.parts:
+            U = np.ones((self.n, 1), X.dtype) if u is None else u
+            matrix = self.gamma.between(X if u is None else u * X)
             if part.pairs == "difference":
-                degrees = U * (self.gamma @ U)
-                product = 2 * (degrees * X - product)
+                matrix = 2 * (_weighted_scatter(X, U * (self.gamma @ U)) - matrix)
             slope = weight * float(part.df(np.zeros(1))[0])
-            total += slope * (X.T @ product)
+            total += slope * matrix
             magnitude += abs(slope) * self.gamma.size * np.sum((U * X) ** 2)
         self._require_finite(0.0, total)
         if np.linalg.norm(total) <= 10 * np.finfo(self.dtype).eps * magnitude:
@@ -180,8 +181,16 @@ class Problem(Samples):
         Z = np.asarray(Z, self.dtype)
         if Z.ndim != 3 or Z.shape[1:] != np.shape(W):
             raise ValueError(f"Z must have shape (m, *W.shape) = (m, {np.shape(W)}), got {Z.shape}")
-        found = sum(self.pairs.sweep(self._curvature_row, W, self.pairs.project(Z)))
+        views = self.pairs.views(W)
+        z = [view.z for view in views]
+        slopes = [self.pairs.slopes(views, images) for images in zip(*self.pairs.project(Z))]
         self.count.passes += len(Z) - 1
+        shares = self.pairs.sweep(self._curvature_row, views, slopes, self._sides(z, 2))
+        totals = self.pairs.spread(shares)
+        n_parts = len(z)
+        found = np.stack(
+            [self._assembled(totals[m * n_parts : (m + 1) * n_parts], z, 2) for m in range(len(Z))]
+        )
         if not np.isfinite(found).all():
             raise ValueError(f"{self.kernel!r} has a non-finite second derivative on this data")
         return found
@@ -191,8 +200,14 @@ class Problem(Samples):
 
         Half the Euclidean Hessian of J applied to Z; Phi is not formed.
         """
-        directions = self.pairs.project(np.asarray(Z, self.dtype))
-        return sum(self.pairs.sweep(self._hessian_row, W, directions))
+        pairs = self.pairs
+        views = pairs.views(W)
+        z, images = [view.z for view in views], pairs.project(np.asarray(Z, self.dtype))
+        sides = self._sides(images, 1), self._sides(z, 2)
+        shares = pairs.sweep(self._hessian_row, views, pairs.slopes(views, images), *sides)
+        totals = pairs.spread(shares)
+        first, second = totals[: len(z)], totals[len(z) :]
+        return self._assembled(first, images, 1) + self._assembled(second, z, 2)
 
     def operator(self, W, cache_bytes=2**28):
         """Phi(W) as a LinearOperator on blocks of vectors: the d x d matrix is never formed.
@@ -200,87 +215,134 @@ class Problem(Samples):
         The tiles of Psi are kept if they fit in `cache_bytes`, else recomputed for each
         product. For d much larger than q.
         """
-        project = self.pairs.project
-        return self.pairs.operator(self.d, self._product_row, W, cache_bytes, project)
+
+        def product(views, V, kept):
+            images = self.pairs.project(V)
+            shares = self.pairs.sweep(self._product_row, views, self._sides(images, 1), kept)
+            return self._assembled(self.pairs.spread(shares), images, 1)
+
+        return self.pairs.operator(self.d, product, W, cache_bytes)
+
+    # ------------------------------------------------------------ Psi times V, part by part
+
+    def _sides(self, images, order):
+        """What the tiles of Psi are multiplied by, given XV (n, m) of every part.
+
+        For differences with a column of ones, whose product is the degrees of Psi.
+        """
+        found = []
+        for part, V in zip(self.pairs.parts, images, strict=True):
+            if part.kernel.pairs == "difference":
+                V = np.hstack([V, np.ones((self.n, 1), self.dtype)])
+            found.append(part.scaled(V, order))
+        return found
+
+    def _assembled(self, totals, images, order):
+        """``1/2 sum_ij Psi_ij A_ij V`` (d, m) from the products of Psi with `_sides`."""
+        found = 0.0
+        for part, total, V in zip(self.pairs.parts, totals, images, strict=True):
+            total = part.scaled(total, order)
+            if part.kernel.pairs == "difference":
+                total = 2 * (total[:, -1:] * V - total[:, :-1])
+            found = found + part.X.T @ total
+        return found
 
     # ------------------------------------------------------------ block rows of the sweep
 
-    def _tiles(self, r, views, *orders):
-        """`Pairs.tiles`, each value times Gamma."""
-        for rows, columns, parts in self.pairs.tiles(r, views, *orders):
-            gamma = self.gamma.tile(rows, columns)
-            for _, values in parts:
-                for value in values:
-                    value *= gamma
+    def _off_diagonal(self, k, rows, columns, psi):
+        """Take from Psi of part k the pairs of a sample with itself, which no difference sees."""
+        if rows == columns and self.pairs.parts[k].kernel.pairs == "difference":
+            diagonal = np.einsum("ii->i", psi)
+            diagonal *= 0  # what is not finite stays so, and is refused
+
+    def _tiles(self, r, views, *orders, keep=False):
+        """`Pairs.tiles`, each array times Gamma."""
+        space = np.empty(self.pairs.tile**2, self.dtype)
+        for rows, columns, parts in self.pairs.tiles(r, views, *orders, keep=keep):
+            shape = rows.stop - rows.start, columns.stop - columns.start
+            gamma = self.gamma.tile(rows, columns, space[: shape[0] * shape[1]].reshape(shape))
+            for array in {id(a): a for found in parts for _, a in found}.values():
+                array *= gamma
             yield rows, columns, parts
 
     def _objective_row(self, r, views):
         """J of block row r."""
         tiles = self._tiles(r, views, 0)
-        return sum(_double_sum(values[0]) for _, _, parts in tiles for _, values in parts)
+        return sum(_double_sum(*value) for _, _, parts in tiles for (value,) in parts)
 
     def _phi_row(self, r, views):
-        """J of block row r, its rows of (upper Psi) X, and its share of the degrees of Psi."""
-        value, product = 0.0, {}
-        degrees = np.zeros(self.n, self.dtype)
+        """J of block row r, its rows of (upper Psi) X, and its share of the degrees of Psi.
+
+        But for the factors u of the rows.
+        """
+        value, pairs = 0.0, self.pairs
+        degrees = pairs.shares(r, *(1 for _ in pairs.parts))
+        products = [0.0] * len(degrees)
+        sides = self._phi_sides
+        start = pairs.blocks[r].start
         for rows, columns, parts in self._tiles(r, views, 0, 1):
-            for kind, (weighted, psi) in parts:
-                value += _double_sum(weighted)
-                product[kind] = product.get(kind, 0) + psi @ self.pairs.data[kind][columns]
-                if kind == "difference":
-                    degrees[rows] += psi.sum(axis=1)
-                    degrees[columns] += psi.sum(axis=0)
-        return value, product, degrees
+            for k, (of_f, (number, psi)) in enumerate(parts):
+                part = pairs.parts[k]
+                value += _double_sum(*of_f)
+                self._off_diagonal(k, rows, columns, psi)
+                products[k] = products[k] + number * (psi @ sides[k][columns])
+                if part.kernel.pairs == "difference":
+                    ones = np.ones((self.n, 1), self.dtype) if part.u is None else part.u
+                    degrees[k][: rows.stop - start] += number * (psi @ ones[columns])
+                    degrees[k][columns.start - start : columns.stop - start] += number * (
+                        psi.T @ ones[rows]
+                    )
+        return value, products, degrees
 
-    def _gradient_row(self, r, views):
-        """J of block row r and its share of Phi(W) W."""
-        value, gradient = 0.0, 0.0
+    @cached_property
+    def _phi_sides(self):
+        return [part.scaled(part.X, 1) for part in self.pairs.parts]
+
+    def _gradient_row(self, r, views, sides):
+        """J of block row r and its share of Psi times the sides."""
+        value, totals = 0.0, self.pairs.shares(r, *(V.shape[1] for V in sides))
         for rows, columns, parts in self._tiles(r, views, 0, 1):
-            for kind, (weighted, psi) in parts:
-                value += _double_sum(weighted)
-                gradient = gradient + self._times(kind, rows, columns, psi, views[kind].z)
-        return value, gradient
+            for k, (of_f, (number, psi)) in enumerate(parts):
+                value += _double_sum(*of_f)
+                self._off_diagonal(k, rows, columns, psi)
+                add_both_ways(totals[k], rows, columns, number, psi, sides[k])
+        return value, totals
 
-    def _product_row(self, r, views, images, kept):
-        """The share of block row r in Phi(W) V, `images` being XV."""
-        total = 0.0
-        for rows, columns, parts in self.pairs.kept_tiles(kept, r, self._tiles(r, views, 1)):
-            for kind, (psi,) in parts:
-                total = total + self._times(kind, rows, columns, psi, images[kind])
-        return total
+    def _product_row(self, r, views, sides, kept):
+        """The share of block row r in Psi times the sides."""
+        totals = self.pairs.shares(r, *(V.shape[1] for V in sides))
+        tiles = self._tiles(r, views, 1, keep=kept is not None)
+        for rows, columns, parts in self.pairs.kept_tiles(kept, r, tiles):
+            for k, ((number, psi),) in enumerate(parts):
+                self._off_diagonal(k, rows, columns, psi)
+                add_both_ways(totals[k], rows, columns, number, psi, sides[k])
+        return totals
 
-    def _curvature_row(self, r, views, directions):
-        """Block row r of (d/dt Phi) W for each direction: Gamma f'' times the slope of beta."""
-        some = next(iter(directions.values()))
-        total = np.zeros((len(some), self.d, some.shape[2]), self.dtype)
+    def _curvature_row(self, r, views, slopes, sides):
+        """For each direction the share of block row r in (d Psi) times the sides."""
+        widths = [V.shape[1] for V in sides]
+        totals = self.pairs.shares(r, *(widths * len(slopes)))
         for rows, columns, parts in self._tiles(r, views, 2):
-            for kind, (second,) in parts:
-                z = views[kind].z
-                for m, u in enumerate(directions[kind]):
-                    change = beta_slope(kind, rows, columns, z, u)
+            for m, factors in enumerate(slopes):
+                for k, ((number, second),) in enumerate(parts):
+                    change = slope_tile(factors[k], rows, columns)
                     change *= second
-                    total[m] += self._times(kind, rows, columns, change, z)
-        return total
+                    total = totals[m * len(parts) + k]
+                    add_both_ways(total, rows, columns, number, change, sides[k])
+        return totals
 
-    def _hessian_row(self, r, views, directions):
-        """Block row r of (d/dt Phi) W + Phi Z for one direction."""
-        total = 0.0
+    def _hessian_row(self, r, views, slopes, first, second):
+        """The shares of block row r in Psi times the first sides, in (d Psi) times the others."""
+        totals = self.pairs.shares(r, *(V.shape[1] for V in [*first, *second]))
         for rows, columns, parts in self._tiles(r, views, 1, 2):
-            for kind, (psi, second) in parts:
-                z, u = views[kind].z, directions[kind]
-                total = total + self._times(kind, rows, columns, psi, u)
-                second *= beta_slope(kind, rows, columns, z, u)
-                total += self._times(kind, rows, columns, second, z)
-        return total
-
-    def _times(self, kind, rows, columns, psi, P):
-        """The share of one tile of Psi in ``sum_ij Psi_ij A_ij V / 2``, given P = X V."""
-        X, forth, back = self.pairs.data[kind], psi @ P[columns], psi.T @ P[rows]
-        if kind == "inner":
-            return X[rows].T @ forth + X[columns].T @ back
-        forth = psi.sum(axis=1)[:, None] * P[rows] - forth
-        back = psi.sum(axis=0)[:, None] * P[columns] - back
-        return 2 * (X[rows].T @ forth + X[columns].T @ back)
+            for k, ((slope, psi), (number, curved)) in enumerate(parts):
+                self._off_diagonal(k, rows, columns, psi)
+                add_both_ways(totals[k], rows, columns, slope, psi, first[k])
+                change = slope_tile(slopes[k], rows, columns)
+                change *= curved
+                total = totals[len(parts) + k]
+                add_both_ways(total, rows, columns, number, change, second[k])
+        return totals
 
     def _require_finite(self, value, array):
         if not (np.isfinite(value) and np.isfinite(array).all()):
@@ -291,6 +353,12 @@ class Problem(Samples):
             )
 
 
-def _double_sum(values):
-    """Twice the sum of a tile, in double precision: each unordered pair stands for two."""
-    return 2 * float(values.sum(dtype=np.float64))
+def _weighted_scatter(X, weights, rows=4096):
+    """X' diag(weights) X for weights (n, 1), without another array of X's size."""
+    starts = range(0, len(X), rows)
+    return sum(X[a : a + rows].T @ (weights[a : a + rows] * X[a : a + rows]) for a in starts)
+
+
+def _double_sum(number, values):
+    """Twice the sum of a tile: each unordered pair stands for two. Rows are added in float64."""
+    return 2 * number * float(values.sum(axis=1).sum(dtype=np.float64))

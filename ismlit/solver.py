@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ismlit.features import FeatureProblem
 from ismlit.grassmann import (
+    Curvature,
     SecondOrder,
     as_frame,
     canonical_frame,
@@ -86,6 +87,8 @@ class ISMResult:
         ``residual``, ``shift``, ``movement`` (||P_new - P||).
     problem : Problem
         What was solved; `ismlit.certify` reads it.
+    curvature : Curvature or None
+        What the second-order test found at W, where it was made; `ismlit.certify` reads it.
 
     Examples
     --------
@@ -110,6 +113,7 @@ class ISMResult:
     problem: Objective | None = field(repr=False)
     n_start_passes: int = 0
     n_test_passes: int = 0
+    curvature: Curvature | None = None
 
 
 def ism(
@@ -288,11 +292,11 @@ def check_options(problem, q, tol, max_iter):
         )
 
 
-def check_signal(phi):
+def check_signal(J, phi):
     """Refuse a start from which nothing can be learnt."""
-    if not np.any(phi):
+    if np.linalg.norm(phi) <= 1e-60 * abs(J):  # what an underflow leaves of a kernel
         raise ConstantKernelError(
-            "Phi is exactly zero at the start: either Gamma = 0, or the kernel is constant on "
+            "Phi is zero at the start: either Gamma = 0, or the kernel is constant on "
             "this data (a bandwidth far below the distances underflows; try median_distance)"
         )
 
@@ -393,12 +397,12 @@ class Climb:
         self.tol = attainable(tol, problem.dtype)
         self.n_start_passes = problem.count.passes - before
         self.at = Point(problem, W)
-        check_signal(self.at.phi)
+        check_signal(self.at.J, self.at.phi)
         eps = float(np.finfo(problem.dtype).eps)
         # rounding of J: independent errors of its n^2 terms, and of the sum itself
         size = max(abs(self.at.J), np.linalg.norm(self.at.phi))
         self.noise = 8 * eps * size / np.sqrt(problem.n) + 16 * np.finfo(float).eps * abs(self.at.J)
-        self.log, self.n_iter, self.n_test_passes = [], 0, 0
+        self.log, self.n_iter, self.n_test_passes, self.curvature = [], 0, 0, None
         self.forget()
         self._record(movement=np.inf, shift=0.0)
 
@@ -414,7 +418,7 @@ class Climb:
     def move(self, point, shift=0.0):
         """Accept a point."""
         movement = projector_distance(self.at.W, point.W)
-        self.at = point
+        self.at, self.curvature = point, None
         self.n_iter += 1
         self._record(movement, shift)
 
@@ -444,13 +448,14 @@ class Climb:
                 self.memory.append((self.at.phi, self.at.gradient @ self.at.W.T))
                 if any(step(self) for step in STEPS):
                     continue
-            curvature, direction = upward_curve(self) if escape else (0.0, None)
+            direction = upward_curve(self) if escape else None
             if direction is None:
                 return self._end(escape)
             if self.spent:
                 return False, "max_iter reached at a saddle"
             if not escaped(self, direction):
-                if self.stationary and curvature >= -CONSTANTS.flat * np.linalg.norm(self.at.phi):
+                flat = self.curvature.value >= -CONSTANTS.flat * self.curvature.size
+                if self.stationary and flat:
                     return self._end(escape)
                 return False, "at a saddle, and no step along it raises the objective"
 
@@ -491,6 +496,7 @@ class Climb:
             message=message,
             history=dict(zip(names, map(np.array, zip(*self.log)))),
             problem=self.problem,
+            curvature=self.curvature,
         )
 
 
@@ -587,14 +593,13 @@ STEPS = (newton, extrapolated, shifted)
 
 
 def upward_curve(climb):
-    """The lowest curvature at a stationary point, and the tangent along which J curves up most.
-
-    The tangent is None where J nowhere curves upwards.
-    """
+    """The tangent along which J curves upwards at a point that no step leaves, or None."""
     before = climb.problem.count.passes
-    lowest, Z, _ = SecondOrder(climb.problem, climb.at.W, climb.at.phi).lowest()
+    second = SecondOrder(climb.problem, climb.at.W, climb.at.phi)
+    upward = CONSTANTS.upward * second.phi_size
+    climb.curvature, Z = second.lowest(enough=upward)
     climb.n_test_passes += climb.problem.count.passes - before
-    return lowest, Z if lowest < -CONSTANTS.upward * np.linalg.norm(climb.at.phi) else None
+    return Z if climb.curvature.value < -upward else None
 
 
 def escaped(climb, Z):

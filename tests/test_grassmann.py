@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.sparse.linalg import ArpackNoConvergence
 
 from ismlit import grassmann
 from ismlit.gamma import label_gamma
@@ -51,7 +50,7 @@ def test_the_iterative_lowest_curvature_agrees_with_the_dense_one(rng):
     assert second.size > DENSE_LIMIT
     dense = np.linalg.eigvalsh(np.diag(second.kd) - second.m_dense())
     # the iterative value is asked for 1e-4 of the spectrum's size, and is a Rayleigh quotient
-    assert_allclose(second.lowest()[0], dense[0], atol=2e-3 * np.abs(dense).max())
+    assert_allclose(second.lowest()[0].value, dense[0], atol=2e-3 * np.abs(dense).max())
 
 
 def test_angles_and_distances(rng):
@@ -68,7 +67,7 @@ def test_the_lowest_direction_is_a_tangent_at_the_given_frame(q, rng):
     """J along geodesic(W, Z) bends by -2 lowest, for a W whose columns are in no special order."""
     problem = random_problem("gaussian", rng, n=12, d=5)
     W = ism(problem, q=q, tol=1e-10).W @ orthonormal(q, q, rng)
-    lowest, Z, error = SecondOrder(problem, W, problem.phi(W)).lowest()
+    (lowest, error, *_), Z = SecondOrder(problem, W, problem.phi(W)).lowest()
     assert error == 0 and abs(W.T @ Z).max() < 1e-12 and abs(np.linalg.norm(Z) - 1) < 1e-12
     h = 1e-3
     J = [problem.objective(geodesic(W, Z, t)) for t in (-h, 0, h)]
@@ -83,8 +82,8 @@ def test_lanczos_brackets_the_lowest_curvature(seed):
     problem = random_problem(("gaussian", "polynomial", "user")[seed % 3], rng, n=20, d=9)
     W = orthonormal(9, 3, rng) if seed % 2 else ism(problem, q=3).W
     second = SecondOrder(problem, W, problem.phi(W))
-    exact, _, none = second.lowest(dense=True)
-    value, Z, error = second.lowest(dense=False)
+    (exact, none, *_), _ = second.lowest(dense=True)
+    (value, error, *_), Z = second.lowest(dense=False)
     scale = np.abs(second.kd).max()
     assert none == 0
     assert value >= exact - 1e-9 * scale  # a Rayleigh quotient
@@ -93,22 +92,50 @@ def test_lanczos_brackets_the_lowest_curvature(seed):
     assert np.linalg.norm(Z) == pytest.approx(1) and np.abs(W.T @ Z).max() < 1e-9
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_lanczos_stops_when_the_sign_is_certain(seed):
+    """Fewer products, the same sign, and the true value within what it says."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem(("gaussian", "user")[seed % 2], rng, n=30, d=24)
+    W = orthonormal(24, 3, rng) if seed % 3 == 0 else ism(problem, q=3, escape=False).W
+    second = SecondOrder(problem, W, problem.phi(W))
+    before = problem.count.passes
+    settled, _ = second.lowest()
+    between = problem.count.passes
+    (value, error, *_), Z = second.lowest(enough=1e-6 * second.phi_size)
+    assert problem.count.passes - between <= between - before
+    exact = second.lowest(dense=True)[0].value
+    scale = np.abs(second.kd).max()
+    assert value - error <= exact + 1e-9 * scale and exact <= value + 1e-9 * scale
+    assert (value > 0) == (exact > 0) or abs(exact) < 1e-6 * scale
+
+
 def test_where_lanczos_does_not_settle_the_matrix_is_formed(rng, monkeypatch):
-    """Near-zero curvatures, as constant features leave, made it give up with minus infinity."""
+    """Where it is small enough; else the error says what is not known."""
     problem = random_problem("gaussian", rng, n=20, d=9)
     W = orthonormal(9, 3, rng)
     second = SecondOrder(problem, W, problem.phi(W))
-    bases = []
-
-    def unsettled(*args, ncv, **options):
-        bases.append(ncv)
-        raise ArpackNoConvergence("no", np.empty(0), np.empty((0, 0)))
-
-    monkeypatch.setattr(grassmann, "eigsh", unsettled)
-    value, Z, error = second.lowest()
-    exact, Z_exact, _ = second.lowest(dense=True)
-    assert bases == [8, 18] and (value, error) == (exact, 0.0)
+    monkeypatch.setattr(grassmann, "LONGEST", 2)
+    found, Z = second.lowest()
+    exact, Z_exact = second.lowest(dense=True)
+    assert found == exact and found.error == 0
     assert_allclose(Z, Z_exact)
+    monkeypatch.setattr(grassmann, "DENSE_LIMIT", 5)
+    unsure, _ = second.lowest()
+    assert unsure.value >= exact.value and unsure.value - unsure.error <= exact.value
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_nearest_eigenvectors_overlap_most(share, rng):
+    """Of all, whether W lies near the top of the spectrum or anywhere."""
+    matrix = rng.standard_normal((30, 30))
+    matrix = matrix + matrix.T
+    W = np.linalg.eigh(matrix)[1][:, [-1, -2]] + share * rng.standard_normal((30, 2))
+    W = np.linalg.qr(W)[0]
+    vectors = np.linalg.eigh(matrix)[1]
+    chosen = vectors[:, np.argsort(np.linalg.norm(vectors.T @ W, axis=1))[-2:]]
+    found = grassmann.nearest_eigenvectors(matrix, W)
+    assert projector_distance(found, chosen) < 1e-9
 
 
 def test_newton_direction_solves_the_system(rng):

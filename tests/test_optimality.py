@@ -178,16 +178,35 @@ def test_a_fitted_estimator_is_certified_when_first_asked(wine, monkeypatch):
     calls = []
     spied = SecondOrder.lowest
     monkeypatch.setattr(
-        SecondOrder, "lowest", lambda self, dense=False: calls.append(1) or spied(self, dense)
+        SecondOrder, "lowest", lambda self, **options: calls.append(1) or spied(self, **options)
     )
     model = SupervisedIKDR(2, bandwidth="median", init="taylor").fit(*wine)
     during = len(calls)
     certificate = model.certificate_
-    assert len(calls) == during + 1  # once, and not by fit
+    assert len(calls) == during > 0  # the test that the solver made is not made again
     assert model.certificate_ is certificate and certificate.is_maximum
     expected = Problem(wine[0] - wine[0].mean(axis=0), label_gamma(wine[1]), model.kernel_)
-    assert certificate.curvature == pytest.approx(certify(expected, model.W_).curvature, rel=1e-6)
-    assert certify(model).curvature == pytest.approx(certificate.curvature, rel=1e-9)
+    exact = certify(expected, model.W_)
+    assert exact.curvature_error == 0 and len(calls) == during + 1
+    lower = certificate.curvature - certificate.curvature_error
+    assert lower <= exact.curvature <= certificate.curvature + 1e-9
+    assert certificate.residual == pytest.approx(exact.residual, abs=1e-9)
+    assert certificate.eigengap == pytest.approx(exact.eigengap, rel=1e-6)
+    assert certify(model).curvature == certificate.curvature
+
+
+def test_more_features_than_samples_are_certified_in_their_span(rng):
+    """Every curvature is there: against the whole space, at a maximum and elsewhere."""
+    X = rng.standard_normal((12, 40))
+    problem = Problem(X, label_gamma(np.arange(12) % 2), Gaussian(6.0))
+    at_maximum = ism(problem, q=2).W
+    for W in (at_maximum, orthonormal(40, 2, rng)):
+        found = certify(problem, W, bounds=False)
+        second = SecondOrder(problem, W, problem.phi(W))
+        whole = second.lowest(dense=True)[0]
+        scale = np.abs(second.kd).max()
+        assert abs(found.curvature - whole.value) <= found.curvature_error + 1e-8 * scale
+        assert found.eigengap == pytest.approx(whole.eigengap, abs=1e-9 * scale)
 
 
 def test_pickles_hold_no_training_data_but_the_certificate(wine):
@@ -215,7 +234,8 @@ def test_of_a_clustering_the_degrees_are_included(wine):
     for normalize in ("none", "degrees", "centred"):
         model = UnsupervisedIKDR(3, normalize=normalize, random_state=0).fit(wine[0])
         assert model.certificate_.is_stationary
-        assert (model.certificate_.bound_310 is None) == (normalize != "none")
+        assert (certify(model).bound_310 is None) == (normalize != "none")
+        assert model.certificate_.bound_310 is None  # those in print are asked for
 
 
 def test_with_random_features_the_exact_problem_is_certified(wine):

@@ -184,7 +184,8 @@ def test_float32_objective_is_accumulated_in_float64(rng):
 
 def test_sums_of_single_precision_are_taken_in_double():
     """2^24 + 1 is the first whole number that single precision does not have."""
-    assert _double_sum(np.array([2.0**24, 1.0], dtype="f4")) == 2 * (2**24 + 1)
+    rows = np.array([[2.0**24], [1.0]], dtype="f4")
+    assert _double_sum(1.0, rows) == 2 * (2**24 + 1)
 
 
 @pytest.mark.parametrize("f", [lambda b, xp: xp.exp(-xp.sqrt(b)), lambda b, xp: 1 / b])
