@@ -12,7 +12,7 @@ from tools.execute_notebooks import notebooks_of
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = notebooks_of(ROOT)
 LONGEST_CELL = 20  # non-blank lines
-LONGEST_FOLDED = 45
+LONGEST_FOLDED = 50
 LONGEST_LINE = 85
 MACHINE_PATH = re.compile(
     r"(?<![\w.:/~-])/(?:home|root|tmp|Users|var|usr|opt|mnt|private|work\w*)/\S"
