@@ -40,7 +40,7 @@ def test_faults_apply_and_can_be_noticed(area):
 
 
 def test_a_fault_that_has_rotted_is_told():
-    fault = next(fault for fault in FAULTS if fault.old == "half = 0.5 if c == r else 1.0")
+    fault = next(fault for fault in FAULTS if fault.old == "half = 0.5 if columns == rows else 1.0")
     for change, words in (
         (dict(old="no such text"), "occurs 0 times"),
         (dict(old="half"), "must occur once"),
