@@ -44,7 +44,7 @@ def test_a_fault_that_has_rotted_is_told():
     for change, words in (
         (dict(old="no such text"), "occurs 0 times"),
         (dict(old="half"), "must occur once"),
-        (dict(new="half = 0.5 if c == r else (1.0)  # as before"), "changes nothing"),
+        (dict(new="half = 0.5 if columns == rows else (1.0)  # as before"), "changes nothing"),
         (dict(new="half = 0.5 if"), "leaves no Python"),
     ):
         with pytest.raises(ValueError, match=words):
