@@ -207,18 +207,20 @@ def first_order_residual(phi, W):
 
 
 class Curvature(NamedTuple):
-    """What a second-order test has found at a W.
+    """What a second-order test has found at a W, relative to ``size = ||Phi||``.
 
-    Attributes
-    ----------
-    value : float
-        A Rayleigh quotient of Kd - M, at or above its smallest eigenvalue.
-    error : float
-        That eigenvalue lies between ``value - error`` and ``value``; 0 where the matrix was formed.
-    eigengap : float
-        Smallest chosen minus largest other eigenvalue of Phi.
-    size : float
-        ``||Phi||``, which says what is large.
+    `value` is a Rayleigh quotient of Kd - M, whose smallest eigenvalue lies between ``value -
+    error`` and ``value``; the error is 0 where the matrix was formed. `eigengap` is the smallest
+    chosen less the largest other eigenvalue of Phi.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit import Gaussian, ism, label_gamma
+    >>> X, y = load_iris(return_X_y=True)
+    >>> curvature = ism(X, label_gamma(y), Gaussian(1.0), 1).curvature
+    >>> curvature.value > curvature.error  # a maximum, beyond doubt
+    True
     """
 
     value: float
