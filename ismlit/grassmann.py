@@ -333,12 +333,13 @@ class SecondOrder:
         for k in range(1, most + 1):
             image = self.times((basis[-1] / root).astype(self.dtype)) / root
             on.append(float(image @ basis[-1]))
+            Q = np.array(basis)
             for _ in range(2):  # twice is enough (Kahan)
-                image -= np.array(basis).T @ (np.array(basis) @ image)
+                image -= Q.T @ (Q @ image)
             off.append(float(np.linalg.norm(image)))
             values, vectors = eigh_tridiagonal(on, off[:-1])
             residual = off[-1] * abs(vectors[-1, 0])
-            x = (np.array(basis).T @ vectors[:, 0]) / root
+            x = (Q.T @ vectors[:, 0]) / root
             value = values[0] / (x @ x)
             settled = residual <= SETTLED * abs(values[0]) or k == self.size
             lower = values[0] - residual if settled else self._bound(k, values)

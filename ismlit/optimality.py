@@ -153,8 +153,9 @@ def certify(found, W=None, *, tol=1e-5, bounds=True):
     else:
         W, is_orthonormal = _frame_of(W, problem)
         curvature = None
+    second = None
     if curvature is None:
-        residual, curvature = _tested(problem, W)
+        residual, curvature, second = _tested(problem, W)
     gaussian = isinstance(problem, Problem) and isinstance(problem.kernel, Gaussian)
     return Certificate(
         residual=residual,
@@ -163,26 +164,31 @@ def certify(found, W=None, *, tol=1e-5, bounds=True):
         eigengap=curvature.eigengap,
         is_stationary=bool(residual <= tol),
         is_second_order=bool(curvature.value - curvature.error >= -tol * curvature.size),
-        bound_c73=_c73(problem, W) if bounds else None,
+        bound_c73=_c73(second or _second_order(problem, W)[0]) if bounds else None,
         bound_310=gaussian_bound(problem, W, curvature.eigengap) if bounds and gaussian else None,
         is_orthonormal=is_orthonormal,
     )
 
 
 def _tested(problem, W):
-    """The first-order residual and the `Curvature` at W.
+    """The first-order residual and the `Curvature` at W, and the `SecondOrder` they come from.
 
     With more features than samples J sees W through XW alone: the span of the samples, of W and
-    of as many more directions holds every curvature.
+    of as many more directions holds every curvature. The last is then None.
     """
     d, q = W.shape
     if d > problem.n + 2 * q:
         more = np.random.default_rng(0).standard_normal((d, q))
         V = np.linalg.qr(np.hstack([W, problem.X.T, more]).astype(problem.dtype))[0]
-        return _tested(problem.restrict(V), V.T @ W)
+        return *_tested(problem.restrict(V), V.T @ W)[:2], None
+    second, phi = _second_order(problem, W)
+    return first_order_residual(phi, W), second.lowest(dense=second.is_small)[0], second
+
+
+def _second_order(problem, W):
+    """`SecondOrder` at W, and Phi: one pass."""
     phi = problem.objective_and_phi(W)[1]
-    second = SecondOrder(problem, W, phi)
-    return first_order_residual(phi, W), second.lowest(dense=second.is_small)[0]
+    return SecondOrder(problem, W, phi), phi
 
 
 def _what_was_solved(found):
@@ -221,8 +227,7 @@ def _frame_of(W, problem):
     return Q, is_orthonormal
 
 
-def _c73(problem, W):
-    second = SecondOrder(problem, W, problem.objective_and_phi(W)[1])
+def _c73(second):
     if not second.is_small:
         return None
     return Bound(second.eigengap, float(np.linalg.eigvalsh(second.m_dense())[-1]))

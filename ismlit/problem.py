@@ -287,7 +287,7 @@ class Problem(Samples):
                 self._off_diagonal(k, rows, columns, psi)
                 products[k] = products[k] + number * (psi @ sides[k][columns])
                 if part.kernel.pairs == "difference":
-                    ones = np.ones((self.n, 1), self.dtype) if part.u is None else part.u
+                    ones = self._degree_sides[k]
                     degrees[k][: rows.stop - start] += number * (psi @ ones[columns])
                     degrees[k][columns.start - start : columns.stop - start] += number * (
                         psi.T @ ones[rows]
@@ -297,6 +297,10 @@ class Problem(Samples):
     @cached_property
     def _phi_sides(self):
         return [part.scaled(part.X, 1) for part in self.pairs.parts]
+
+    @cached_property
+    def _degree_sides(self):
+        return [part.scaled(np.ones((self.n, 1), self.dtype), 1) for part in self.pairs.parts]
 
     def _gradient_row(self, r, views, sides):
         """J of block row r and its share of Psi times the sides."""

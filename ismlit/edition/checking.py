@@ -42,11 +42,11 @@ def check(*ids_and_evidence, against=None):
     for value in [*evidence, *([against] if against is not None else [])]:
         if not isinstance(value, Evidence):
             raise TypeError(f"evidence must be derived(...), drawn(...), ..., got {value!r}")
+    found = outcome(evidence, against)
     for claim_id in ids:
         if claim_id not in ledger():
             raise ClaimError(f"{claim_id} is not in the ledger; add a row to book/claims")
         verdict = ledger()[claim_id].verdict
-        found = outcome(evidence, against)
         if verdict not in found:
             raise ClaimError(f"{claim_id}: the ledger says {verdict!r}, the evidence {found}")
     _show([Badge(claim_id, ledger()[claim_id].verdict, evidence) for claim_id in ids])

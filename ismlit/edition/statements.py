@@ -15,21 +15,12 @@ from ismlit.edition.equality import is_symbolic, same
 
 
 @dataclass(frozen=True)
-class Equal:
-    """Two sides are the same, arrays to `tol` of their scale."""
+class Sides:
+    """What every comparison has: two sides, and a tolerance relative to their scale."""
 
     left: object
     right: object
     tol: float = 1e-10
-
-    def holds(self):
-        """Whether it comes out."""
-        return same(self.left, self.right, self.tol)
-
-    def spoilt(self):
-        """{what was done to the right-hand side: the statement then}."""
-        make = _spoilt_symbolic if is_symbolic(self.right) else spoilt_arrays
-        return {how: Equal(self.left, side, self.tol) for how, side in make(self.right)}
 
     @property
     def is_symbolic(self):
@@ -44,13 +35,21 @@ class Equal:
         return exact(self.left) and exact(self.right)
 
 
-@dataclass(frozen=True)
-class AtMost:
-    """The left side is nowhere above the right one, to `tol` of their scale."""
+class Equal(Sides):
+    """Two sides are the same, arrays to `tol` of their scale."""
 
-    left: object
-    right: object
-    tol: float = 1e-10
+    def holds(self):
+        """Whether it comes out."""
+        return same(self.left, self.right, self.tol)
+
+    def spoilt(self):
+        """{what was done to the right-hand side: the statement then}."""
+        make = _spoilt_symbolic if is_symbolic(self.right) else spoilt_arrays
+        return {how: Equal(self.left, side, self.tol) for how, side in make(self.right)}
+
+
+class AtMost(Sides):
+    """The left side is nowhere above the right one, to `tol` of their scale."""
 
     def holds(self):
         """Whether it comes out; of formulas, whether sympy sees the difference as non-negative."""
@@ -63,8 +62,6 @@ class AtMost:
     def spoilt(self):
         """The inequality turned round."""
         return {"turned round": AtMost(self.right, self.left, self.tol)}
-
-    is_symbolic, is_exact = Equal.is_symbolic, Equal.is_exact
 
 
 @dataclass(frozen=True)
