@@ -56,6 +56,7 @@ ANY_WHOLE = (lambda value: isinstance(value, Integral), "a whole number")
 POSITIVE = (lambda value: _number(value, 0, strict=True), "a number above 0")
 NOT_NEGATIVE = (lambda value: _number(value, 0), "a number of at least 0")
 SHARE = (lambda value: _number(value, 0) and value <= 1, "a number from 0 to 1")
+PART = (lambda value: _number(value, 0, strict=True) and value < 1, "a number between 0 and 1")
 FUNCTION = (callable, "a function")
 KERNEL = (lambda value: isinstance(value, Kernel), "a Kernel")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import eigh, svd
@@ -122,7 +123,7 @@ class Layer:
     >>> X, y = load_wine(return_X_y=True)
     >>> first, last = KernelDependenceNetwork().fit(scale(X), y).layers_
     >>> last(first(scale(X))).shape, round(first.hsic, 2), round(last.hsic, 2)
-    ((178, 2), 0.78, 0.99)
+    ((178, 2), 0.88, 0.99)
     """
 
     features: object
@@ -230,6 +231,9 @@ class Recipe:
 class LayerSolver:
     """What the layers of one fit share: Gamma, the samples HSIC is measured on, the recipe."""
 
+    search: ClassVar = {}
+    """Of `best_bandwidth`, where its own defaults are not wanted."""
+
     def __init__(self, y, recipe, rng):
         self.recipe, self.rng = recipe, rng
         self.gamma = label_gamma(y)
@@ -269,7 +273,7 @@ class LayerSolver:
         sigma = self.recipe.bandwidth
         if isinstance(sigma, str):
             low = max(1e-3 * scale, np.sqrt(squares[squares > 0].min()) / 5)
-            sigma, _ = best_bandwidth(squares, rules[sigma], low, 100 * scale)
+            sigma, _ = best_bandwidth(squares, rules[sigma], low, 100 * scale, **self.search)
         return sigma, self.score(Gaussian(sigma).f(squares))
 
     def _separation(self, K):
@@ -328,15 +332,15 @@ class LayerSolver:
         if len(self.sample) < len(R):
             seed = self.rng.randint(2**31 - 1)
             options |= dict(random_features=recipe.random_features, random_state=seed)
-        return self._solved(ism, R, sigma, W.shape[1], init=W, **options)
+        return self._solved(ism, R, self.gamma, sigma, W.shape[1], init=W, **options)
 
-    def _solved(self, solve, R, sigma, q, **options):
+    def _solved(self, solve, R, gamma, sigma, q, **options):
         """W by a solver; a layer need not be solved to the end, since H decides."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.filterwarnings("ignore", message="Phi_0 is zero")
             kernel = Gaussian(sigma)
-            found = solve(R, self.gamma, kernel, q, n_jobs=self.recipe.n_jobs, **options)
+            found = solve(R, gamma, kernel, q, n_jobs=self.recipe.n_jobs, **options)
         self.n_iter += found.n_iter
         return found.W
 
@@ -367,7 +371,7 @@ class LayerSolver:
         """A layer as described: sigma from the layer's input, then ISM, its last point kept."""
         sigma, _ = self.bandwidth(R)
         options = dict(init="taylor", tol=1e-2, max_iter=50)
-        W = self._solved(published_ism, R, sigma, self.wide(R), **options)
+        W = self._solved(published_ism, R, self.gamma, sigma, self.wide(R), **options)
         squares = squared_distances((R @ W)[self.sample])
         return self._layer(features, R, back, self.score(Gaussian(sigma).f(squares)), sigma, W)
 

@@ -1,7 +1,7 @@
 """Kernel dependence networks: a projection and a Gaussian feature map a layer, without gradients.
 
 Layers are solved one after the other for the dependence (HSIC) of their output on the labels;
-`ismlit.layers` solves one.
+`ismlit.layers` solves one, `ismlit.early_stopping` decides by rows held out how far to grow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ismlit.base import ARRAY, POSITIVE, SHARE, WHOLE, check_labels, check_parameters, one_of, rule
+from ismlit.base import (
+    ARRAY,
+    BOOL,
+    PART,
+    POSITIVE,
+    SHARE,
+    WHOLE,
+    check_labels,
+    check_parameters,
+    one_of,
+    rule,
+)
+from ismlit.early_stopping import grow
 from ismlit.layers import LEAST_GAIN, Centred, LayerSolver, Recipe, class_sizes, log_cosines
 from ismlit.pairs import gram
 
@@ -37,19 +49,31 @@ class KernelDependenceNetwork(
 ):
     """Classify by a network of Gaussian layers, each solved for dependence on the labels.
 
-    A layer is kept only if it raises the normalised HSIC between output and labels, by 0.001 or
-    past `threshold`, where the network ends; so the sequence of HSIC values rises. A sample
-    gets the class whose mean output is at the smallest angle.
+    A sample gets the class whose mean output is at the smallest angle. There are two ways to grow.
+
+    With early stopping rows held out decide. The first layer keeps all columns of X, or as many
+    as there are classes, found by ISM; further ones are ridge discriminant directions in closed
+    form, tried from the smoothest ridge on until a sharper one no longer helps. The network that
+    served the rows held out best is then grown on all rows.
+
+    Without it, as in the thesis, the training rows decide: a layer is kept only if it raises the
+    normalised HSIC between output and labels, by 0.001 or past `threshold`, where the network
+    ends; so the sequence of HSIC values rises. A high HSIC on the training rows is no promise for
+    new ones: random labels are fitted as well.
 
     Parameters
     ----------
+    early_stopping : bool, default=True
+        The first way; the other parameters say where they differ. Not with solver="published".
+    validation_fraction : float, default=0.2
+        Share of each class to hold out.
     max_layers : int, default=12
     threshold : float, default=0.99
-        Normalised HSIC at which to stop.
+        Normalised HSIC at which to stop, without early stopping.
     n_components : int, optional
-        Columns of every W, if its input has so many. By default from spectra: the first layer
-        keeps 90 % of the sum of X's singular values (at least two columns a class), later ones
-        the rank of (6.3), which is the number of classes less one.
+        Columns of every W, if its input has so many; with early stopping of the first W. By
+        default from spectra: the first layer keeps 90 % of the sum of X's singular values (at
+        least two columns a class), later ones the rank of (6.3), the number of classes less one.
     bandwidth : {"normalized_hsic", "hsic", "separation"} or float, default="normalized_hsic"
         What each sigma maximises: (6.14), Tr(Gamma K), or the mean kernel value within classes
         less that between (thesis D.11). A number is the sigma of every layer.
@@ -57,7 +81,8 @@ class KernelDependenceNetwork(
         Above 0. Where W of a later layer starts: ridge discriminant directions of its input,
         infinity being (6.3); towards 0 they interpolate. One network is grown for each in turn,
         and the first that passes `threshold` is kept, else the one with the highest HSIC:
-        sharper directions are used only where smoother ones do not separate the classes.
+        sharper directions are used only where smoother ones do not separate the classes. With
+        early stopping W ends where it starts, and two ridges that do not help end the search.
     random_features : int, optional
         Pass so many random Fourier frequencies to the next layer (twice as many columns), in time
         linear in the samples, instead of the exact feature space (quadratic memory, cubic time).
@@ -80,9 +105,14 @@ class KernelDependenceNetwork(
     history_ : dict of equal-length arrays
         After each layer: ``hsic``, normalised HSIC on the training data; ``sigma``; ``width``.
     converged_ : bool
-        Whether the last ``hsic`` passes `threshold`.
+        Whether the last ``hsic`` passes `threshold`; with early stopping, whether `max_layers` left
+        room for a layer that did not help.
     ridge_ : float or None
-        The entry of `ridges` that was kept; None as published.
+        The entry of `ridges` that was kept; None as published, and for a single layer grown by
+        early stopping.
+    validation_score_ : float or None
+        With early stopping: accuracy on the rows held out, before the network was grown on all
+        rows. None where every class has one row, so that nothing can be held out.
     classes_ : array
     n_iter_ : int
         Steps of ISM, over all layers tried.
@@ -91,12 +121,14 @@ class KernelDependenceNetwork(
     -----
     ConvergenceWarning
         When no network passes the threshold; rows that coincide and differ in class are named.
+        With early stopping, when the last of `max_layers` still helped.
 
     Notes
     -----
-    Claims: alg-5, eq-6.2, eq-6.3, eq-6.4, txt-6-monotone, new-ridge-start. Scale the features
-    first. With random features and more than 2000 samples HSIC is measured on 1000. A high
-    HSIC on the training data is no promise for new data: random labels are fitted as well.
+    Claims: alg-5, eq-6.2, eq-6.3, eq-6.4, txt-6-monotone, new-ridge-start, new-early-stopping.
+    Scale the features first. With early stopping a bandwidth is searched on 250 rows and ISM is
+    run on at most 2000; without it, with random features and more than 2000 samples, HSIC is
+    measured on 1000.
 
     Examples
     --------
@@ -104,14 +136,16 @@ class KernelDependenceNetwork(
     >>> from sklearn.preprocessing import scale
     >>> from ismlit import KernelDependenceNetwork
     >>> X, y = load_wine(return_X_y=True)
-    >>> network = KernelDependenceNetwork().fit(scale(X), y)
-    >>> network.history_["hsic"].round(2)
-    array([0.78, 0.99])
-    >>> network.score(scale(X), y)
-    1.0
+    >>> network = KernelDependenceNetwork().fit(scale(X[::2]), y[::2])
+    >>> network.layers_
+    [Layer(width=3, sigma=1.75, hsic=0.905), Layer(width=2, sigma=0.474, hsic=0.963)]
+    >>> round(network.score(scale(X[1::2]), y[1::2]), 2)
+    0.97
     """
 
     _: KW_ONLY
+    early_stopping: bool = True
+    validation_fraction: float = 0.2
     max_layers: int = 12
     threshold: float = 0.99
     n_components: int | None = None
@@ -128,6 +162,8 @@ class KernelDependenceNetwork(
         """Grow the network on X (n_samples, n_features) and class labels y (n_samples,)."""
         check_parameters(
             self,
+            early_stopping=BOOL,
+            validation_fraction=PART,
             max_layers=WHOLE,
             threshold=SHARE,
             ridges=ARRAY,
@@ -152,22 +188,36 @@ class KernelDependenceNetwork(
         recipe = Recipe(
             self.bandwidth, width, self.random_features, self.tol, self.max_iter, self.n_jobs
         )
-        solver = LayerSolver(y, recipe, check_random_state(self.random_state))
-        layers, Z = self._network(solver, R, features, ridges)
+        rng = check_random_state(self.random_state)
+        if self.early_stopping and self.solver == "ism":
+            layers, Z, solver, settled = self._by_held_out(X, y, R, features, recipe, ridges, rng)
+            known = solver.known
+        else:
+            solver = LayerSolver(y, recipe, rng)
+            layers, Z = self._network(solver, R, features, ridges)
+            settled, known = layers[-1].hsic > self.threshold, solver.sample
         self.layers_, self.classes_, self.n_iter_ = layers, solver.classes, max(solver.n_iter, 1)
+        self.converged_ = bool(settled)
         self.history_ = {
             "hsic": np.array([layer.hsic for layer in layers]),
             "sigma": np.array([layer.kernel.sigma for layer in layers]),
             "width": np.array([layer.W.shape[1] for layer in layers]),
         }
-        self.converged_ = bool(layers[-1].hsic > self.threshold)
-        self._points, self._index = Z[solver.sample], solver.index[solver.sample]
+        self._points, self._index = Z[known], solver.index[known]
         self._sizes = class_sizes(self._points, self._index, layers[-1].kernel)
         if not self.converged_:
             self._warn(X, y)
         return self
 
     # ------------------------------------------------------------ growing
+
+    def _by_held_out(self, X, y, R, features, recipe, ridges, rng):
+        """The layers, the images of the last, what solved them, and whether growth had ended."""
+        layers, Z, solver, plan, score, settled = grow(
+            R, y, features, recipe, ridges, self.max_layers, self.validation_fraction, rng
+        )
+        self.ridge_, self.validation_score_ = plan.ridge, score
+        return layers, Z, solver, settled
 
     def _network(self, solver, R, features, ridges):
         """The layers, and the images of the last; sets ``ridge_``."""
@@ -217,6 +267,13 @@ class KernelDependenceNetwork(
         return best
 
     def _warn(self, X, y):
+        if self.early_stopping and self.solver == "ism":
+            warnings.warn(
+                f"all max_layers = {self.max_layers} layers helped the rows held out: raise it",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+            return
         why = "smaller ridges, more layers, or a lower threshold may help"
         _, first, rows = np.unique(X, axis=0, return_index=True, return_inverse=True)
         twin = first[rows.ravel()]  # for each row the first that it coincides with

@@ -19,8 +19,8 @@ from ismlit.edition.ledger import ledger
 PACKAGE = Path(ismlit.__file__).parent
 STOREYS = (
     "datasets kernels pairs gamma dependence bandwidth problem normalized grassmann features "
-    "starts solver optimality baselines spectral base reduction kdac layers network perceptron "
-    "attraction training knet edition"
+    "starts solver optimality baselines spectral base reduction kdac layers early_stopping network "
+    "perceptron attraction training knet edition"
 ).split()
 """Every module, each importing only from those before it."""
 MODULES = [name for name in STOREYS if name != "edition"]
@@ -150,7 +150,13 @@ ESTIMATORS = [
     ismlit.KNetClustering,
 ]
 OWN = {
-    "KernelDependenceNetwork": {"max_layers", "threshold", "ridges"},
+    "KernelDependenceNetwork": {
+        "early_stopping",
+        "validation_fraction",
+        "max_layers",
+        "threshold",
+        "ridges",
+    },
     "KNetClustering": set(
         "update hidden_layer_sizes identity penalty degrees n_steps batch_size learning_rate "
         "min_gain max_blocks callback".split()

@@ -1,5 +1,6 @@
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,11 +22,15 @@ from ismlit.network import KernelDependenceNetwork
 from ismlit.pairs import gram
 from tests.problems import layer_solver
 
+grown_by_training = partial(KernelDependenceNetwork, early_stopping=False)
+
 
 @parametrize_with_checks(
     [
-        KernelDependenceNetwork(ridges=(np.inf, 1e-6)),  # two suffice, and save minutes
-        KernelDependenceNetwork(ridges=(np.inf,), random_features=16),
+        KernelDependenceNetwork(),
+        KernelDependenceNetwork(random_features=16),
+        grown_by_training(ridges=(np.inf, 1e-6)),  # two suffice, and save minutes
+        grown_by_training(ridges=(np.inf,), random_features=16),
         KernelDependenceNetwork(solver="published", bandwidth="hsic"),
     ]
 )
@@ -44,7 +49,7 @@ def test_the_order_and_the_number_of_new_samples_do_not_matter(seed):
     """By a wide margin: what is asked for is a thousand times what ten such draws show."""
     rng = np.random.default_rng(seed)
     X = 3 * rng.uniform(size=(20, 3))
-    network = KernelDependenceNetwork(random_state=0).fit(X, X[:, 0].astype(int))
+    network = grown_by_training(random_state=0).fit(X, X[:, 0].astype(int))
     order = rng.permutation(20)
     whole = network.transform(X)
     assert_allclose(network.transform(X[order]), whole[order], atol=1e-10)
@@ -60,7 +65,7 @@ def wine():
 
 @pytest.fixture(scope="module")
 def network(wine):
-    return KernelDependenceNetwork().fit(*wine)
+    return grown_by_training().fit(*wine)
 
 
 # ---------------------------------------------------------------- the sequence
@@ -79,7 +84,7 @@ CASES = {
 
 
 def rises(X, y, **options):
-    found = KernelDependenceNetwork(**options).fit(X, y)
+    found = grown_by_training(**options).fit(X, y)
     assert np.all(np.diff(found.history_["hsic"]) > 0)
     assert found.converged_ and found.history_["hsic"][-1] > 0.99
     assert found.score(X, y) > 0.995  # HSIC of 0.99 leaves room for a sample in 200
@@ -110,8 +115,8 @@ def test_plain_algorithm_5_can_fall_where_ours_cannot(wine):
         described = dict(bandwidth="hsic", random_features=150, random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            plain = KernelDependenceNetwork(solver="published", **described).fit(X, y)
-            ours = KernelDependenceNetwork(**described).fit(X, y)
+            plain = grown_by_training(solver="published", **described).fit(X, y)
+            ours = grown_by_training(**described).fit(X, y)
         falls.append(np.diff(plain.history_["hsic"]).min())
         assert np.all(np.diff(ours.history_["hsic"]) > 0)
         assert plain.ridge_ is None
@@ -119,15 +124,15 @@ def test_plain_algorithm_5_can_fall_where_ours_cannot(wine):
 
 
 def test_sharper_ridges_are_used_only_where_needed(wine):
-    assert KernelDependenceNetwork().fit(*wine).ridge_ == np.inf
+    assert grown_by_training().fit(*wine).ridge_ == np.inf
     X, y = CASES["cancer"]()
-    smooth = KernelDependenceNetwork(ridges=(np.inf,))
+    smooth = grown_by_training(ridges=(np.inf,))
     with pytest.warns(ConvergenceWarning, match="below threshold"):
         smooth.fit(X, y)
     assert not smooth.converged_
     # 1e-3 is the least gain of a layer that does not pass the threshold
     assert len(smooth.layers_) < 12 and np.all(np.diff(smooth.history_["hsic"]) >= 1e-3)
-    sharp = KernelDependenceNetwork(ridges=(np.inf, 1e-8)).fit(X, y)
+    sharp = grown_by_training(ridges=(np.inf, 1e-8)).fit(X, y)
     assert sharp.ridge_ == 1e-8 and sharp.converged_
 
 
@@ -196,7 +201,7 @@ def test_random_features_approach_the_exact_ones():
 
 def test_random_features_are_repeatable(wine):
     X, y = wine
-    model = KernelDependenceNetwork(random_features=64, random_state=3)
+    model = grown_by_training(random_features=64, random_state=3)
     first, again = (clone(model).fit(X, y).transform(X) for _ in range(2))
     assert_allclose(first, again)
 
@@ -204,7 +209,7 @@ def test_random_features_are_repeatable(wine):
 @pytest.mark.slow
 def test_many_samples_with_random_features():
     X, y = datasets.make_spiral(6000, random_state=0)
-    model = KernelDependenceNetwork(random_features=128, random_state=0, max_layers=4)
+    model = grown_by_training(random_features=128, random_state=0, max_layers=4)
     model.fit(scale(X), y)
     assert model._points.shape[0] <= 1003  # the share of each of three classes, rounded up
     assert np.all(np.diff(model.history_["hsic"]) > 0)
@@ -217,7 +222,7 @@ def test_width_is_kept(wine, width):
     X, y = wine
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KernelDependenceNetwork(n_components=width, max_layers=3).fit(X, y)
+        found = grown_by_training(n_components=width, max_layers=3).fit(X, y)
     assert {layer.W.shape[1] for layer in found.layers_} == {width}
 
 
@@ -226,7 +231,7 @@ def test_a_network_as_wide_as_there_are_classes():
     bunch = datasets.load_wine()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = KernelDependenceNetwork(n_components=3, max_layers=3, bandwidth=2.0)
+        model = grown_by_training(n_components=3, max_layers=3, bandwidth=2.0)
         model.set_params(threshold=1.0, ridges=(np.inf,)).fit(scale(bunch.data), bunch.target)
     assert len(model.layers_) > 1 and set(model.history_["width"]) == {3}
 
@@ -252,7 +257,7 @@ def test_far_away_samples_still_get_a_class(network):
 
 def test_works_in_grid_search_and_survives_pickling(wine):
     X, y = wine
-    model = make_pipeline(StandardScaler(), KernelDependenceNetwork())
+    model = make_pipeline(StandardScaler(), grown_by_training())
     grid = {"kerneldependencenetwork__bandwidth": ["normalized_hsic", "hsic"]}
     best = GridSearchCV(model, grid, cv=3).fit(X, y).best_estimator_
     again = pickle.loads(pickle.dumps(best))
@@ -307,6 +312,8 @@ def test_geometry_against_sums_over_pairs(rng):
         (dict(X=1e100 * np.random.default_rng(0).standard_normal((20, 2))), "scale the features"),
         (dict(options=dict(n_components=3)), "at most n_features"),
         (dict(options=dict(threshold=2.0)), "threshold"),
+        (dict(options=dict(validation_fraction=1)), "validation_fraction"),
+        (dict(options=dict(early_stopping=1)), "early_stopping"),
         (dict(X=np.full((20, 2), np.nan)), "NaN"),
     ],
 )
@@ -314,7 +321,7 @@ def test_bad_input(change, message, rng):
     X, y = rng.standard_normal((20, 2)), np.arange(20) % 2
     given = dict(X=X, y=y, options={}) | change
     with pytest.raises(ValueError, match=message):
-        KernelDependenceNetwork(**given["options"]).fit(given["X"], given["y"])
+        grown_by_training(**given["options"]).fit(given["X"], given["y"])
 
 
 @pytest.mark.parametrize("ridges", [(1, -1), (-1, 1), (np.nan, 1), (1, np.nan), (np.inf, 0)])
@@ -322,14 +329,14 @@ def test_each_ridge_is_looked_at(ridges, rng):
     """One that is not above 0 is refused wherever it stands."""
     X, y = rng.standard_normal((20, 3)), np.arange(20) % 2
     with pytest.raises(ValueError, match="ridges must be numbers above 0"):
-        KernelDependenceNetwork(ridges=ridges).fit(X, y)
+        grown_by_training(ridges=ridges).fit(X, y)
 
 
 def test_rows_that_coincide_but_differ_in_class_are_named(rng):
     X, y = rng.standard_normal((20, 2)), np.arange(20) % 2
     X[7] = X[2]
     with pytest.warns(ConvergenceWarning, match="rows 2 and 7 of X coincide"):
-        found = KernelDependenceNetwork().fit(X, y)
+        found = grown_by_training().fit(X, y)
     assert not found.converged_
 
 
@@ -340,7 +347,7 @@ def test_a_layer_that_is_not_there(network, wine):
 
 def test_the_callers_arrays_are_not_changed(wine):
     X, y = wine[0].copy(), wine[1].copy()
-    KernelDependenceNetwork(max_layers=2).fit(X, y)
+    grown_by_training(max_layers=2).fit(X, y)
     assert np.array_equal(X, wine[0]) and np.array_equal(y, wine[1])
 
 
@@ -352,7 +359,7 @@ def test_no_dependence_is_found_where_every_row_is_in_both_classes(n, d):
     A = np.random.default_rng(0).standard_normal((n, d))
     X, y = np.vstack([A, A]), np.repeat([0, 1], n)
     with pytest.warns(ConvergenceWarning, match=f"rows 0 and {n} of X coincide"):
-        found = KernelDependenceNetwork(max_layers=4).fit(X, y)
+        found = grown_by_training(max_layers=4).fit(X, y)
     assert found.history_["hsic"][-1] < 1e-6  # exactly 0 but for the rounding of Gram matrices
 
 
@@ -361,7 +368,7 @@ def test_stored_images_are_those_of_transform(rng):
     X[20:30] = X[10:20]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KernelDependenceNetwork().fit(X, y)
+        found = grown_by_training().fit(X, y)
     assert_allclose(found._points, found.transform(X), atol=1e-6)
 
 
@@ -369,14 +376,14 @@ def test_a_width_beyond_the_rank_of_the_data():
     X = np.random.default_rng(0).standard_normal((5, 5))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KernelDependenceNetwork(n_components=5, max_layers=3).fit(X, [0, 1, 0, 1, 0])
+        found = grown_by_training(n_components=5, max_layers=3).fit(X, [0, 1, 0, 1, 0])
     for layer in found.layers_[:1]:
         assert_allclose(layer.W.T @ layer.W, np.eye(layer.W.shape[1]), atol=1e-10)
 
 
 def test_a_layer_that_passes_the_threshold_is_kept_however_little_it_gains(rng):
     X = np.vstack([rng.normal(0, 0.04, (40, 2)), rng.normal(1, 0.04, (40, 2))])
-    found = KernelDependenceNetwork(threshold=0.9999).fit(X, np.repeat([0, 1], 40))
+    found = grown_by_training(threshold=0.9999).fit(X, np.repeat([0, 1], 40))
     assert found.converged_
 
 

@@ -1,0 +1,415 @@
+"""A network grown by what helps rows held out, with every layer after the first in closed form.
+
+The first layer keeps all columns of X, or the few that ISM finds: whichever serves the rows held
+out better. Further layers are ridge discriminant directions, which need one linear solve each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse.linalg import eigsh
+from scipy.special import log_softmax
+from tqdm import tqdm
+
+from ismlit.features import even_frequencies
+from ismlit.gamma import label_gamma
+from ismlit.kernels import Gaussian
+from ismlit.layers import (
+    MOST_PAIRS,
+    GramColumns,
+    Layer,
+    LayerSolver,
+    Waves,
+    class_sizes,
+    log_cosines,
+)
+from ismlit.problem import Problem
+from ismlit.solver import ism
+from ismlit.starts import starting_point
+
+ROWS = 150  # by class shares, on which a bandwidth is searched
+PATIENCE = 2  # ridges in a row that may fail to help before the walk down the ridges ends
+GAIN = 0.01  # of the score, for anything sharper or deeper
+SCALE = 5.0  # of the cosines, before they are made probabilities for the score
+
+
+# ---------------------------------------------------------------- rows
+
+
+def spaced(rows, size):
+    """So many of the rows (n,), evenly spaced.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.early_stopping import spaced
+    >>> spaced(np.arange(9), 3)
+    array([1, 4, 7])
+    """
+    return rows[((np.arange(size) + 0.5) * len(rows) / max(size, 1)).astype(int)]
+
+
+def spread_rows(index, most):
+    """About `most` of the rows, by class shares and spaced evenly in each class; sorted.
+
+    Parameters
+    ----------
+    index : array of shape (n,)
+        The class of each row, from 0. Two rows of each are taken in any case, if there are two.
+    most : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.early_stopping import spread_rows
+    >>> spread_rows(np.array([0, 0, 0, 0, 0, 0, 1, 1, 1]), 6)
+    array([0, 2, 3, 5, 6, 8])
+    """
+    classes = [np.flatnonzero(index == k) for k in range(index.max() + 1)]
+    sizes = [min(len(rows), max(round(most * len(rows) / len(index)), 2)) for rows in classes]
+    return np.sort(np.concatenate([spaced(*pair) for pair in zip(classes, sizes, strict=True)]))
+
+
+def hold_out(index, share):
+    """Which rows are held out (n,): a share of each class, at least one, but never all of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.early_stopping import hold_out
+    >>> hold_out(np.array([0, 0, 0, 0, 1, 1, 2]), 0.25)
+    array([False, False,  True, False, False,  True, False])
+    """
+    held = np.zeros(len(index), dtype=bool)
+    for k in range(index.max() + 1):
+        rows = np.flatnonzero(index == k)
+        held[spaced(rows, min(max(round(share * len(rows)), 1), len(rows) - 1))] = True
+    return held
+
+
+# ---------------------------------------------------------------- a further layer
+
+
+class RidgeDirections:
+    """Ridge discriminant directions of a feature space, for one ridge after the other.
+
+    With centred features R (n, m) and class indicators F: an orthonormal basis of the columns of
+    ``(R'R + ridge I)^-1 R'F``, the ridge as a share of the largest eigenvalue of R'R. Exact
+    features are never formed: those columns are ``R' (RR' + ridge I)^-1 F``, and RR' = HKH.
+
+    Parameters
+    ----------
+    features : GramColumns or Waves
+    Z : array of shape (n, q)
+        Images at the layer before.
+    F : array of shape (n, k)
+
+    Notes
+    -----
+    Claim: new-ridge-start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Gaussian
+    >>> from ismlit.early_stopping import RidgeDirections
+    >>> from ismlit.layers import GramColumns
+    >>> Z = np.array([[0.0], [1.0], [3.0], [4.0]])
+    >>> space = RidgeDirections(GramColumns(Z, Gaussian(1.0)), Z, np.eye(2)[[0, 0, 1, 1]])
+    >>> A, images = space(0.1)
+    >>> (images - images.mean(axis=0)).round(2).ravel()
+    array([-0.63, -0.61,  0.61,  0.63])
+    """
+
+    def __init__(self, features, Z, F):
+        self.features, self.R = features, features(Z)
+        F = F - F.mean(axis=0)
+        centred = self.R - self.R.mean(axis=0)
+        self.exact = isinstance(features, GramColumns)
+        if self.exact:
+            self.C = centred - centred.mean(axis=1)[:, None]
+            self.right = F
+        else:
+            self.C = centred.T @ centred
+            self.right = centred.T @ F
+        self.largest = _largest_eigenvalue(self.C, self.right.sum(axis=1) + self.right[:, 0])
+
+    def __call__(self, ridge):
+        """Weights (columns of the features, q) and the images (n, q) of the training rows."""
+        B = self.right
+        if np.isfinite(ridge):
+            C = self.C.copy()
+            C[np.diag_indices_from(C)] += ridge * self.largest
+            B = cho_solve(cho_factor(C, overwrite_a=True, check_finite=False), B)
+        if self.exact:
+            B = B - B.mean(axis=0)
+        sizes, T = np.linalg.eigh(B.T @ (self.C @ B if self.exact else B))
+        keep = sizes > 1e-12 * sizes[-1]
+        A = B @ (T[:, keep] / np.sqrt(sizes[keep]))
+        return A, self.R @ A
+
+
+def _largest_eigenvalue(C, start):
+    if len(C) < 32:
+        return float(np.linalg.eigvalsh(C)[-1])
+    return float(eigsh(C, 1, v0=start, return_eigenvectors=False)[0])
+
+
+# ---------------------------------------------------------------- layers on some of the rows
+
+
+class RowsLayerSolver(LayerSolver):
+    """Layers for some rows, with bandwidths from few of them.
+
+    Parameters
+    ----------
+    y, recipe, rng
+        As of `LayerSolver`.
+    seeds : array of int
+        Of the random features, for one layer after the other.
+    """
+
+    search = dict(grid=13, tol=0.03)
+
+    def __init__(self, y, recipe, rng, seeds):
+        super().__init__(y, recipe, rng)
+        self.seeds = seeds
+        self.rows = spread_rows(self.index, MOST_PAIRS)
+        self.gamma_of_rows = label_gamma(y[self.rows])
+
+    def _sample(self, n):
+        return spread_rows(self.index, ROWS)
+
+    def _ism(self, R, sigma, W):
+        """W by ISM on at most MOST_PAIRS of the rows."""
+        options = dict(tol=self.recipe.tol, max_iter=self.recipe.max_iter, escape=False, init=W)
+        gamma = self.gamma_of_rows
+        return self._solved(ism, R[self.rows], gamma, sigma, W.shape[1], **options)
+
+    def whole(self, R, features):
+        """A first layer that keeps every column."""
+        W = np.eye(R.shape[1])
+        sigma, hsic = self.bandwidth(R)
+        return self._layer(features, R, None, hsic, sigma, W)
+
+    def projected(self, R, features, q):
+        """A first layer of q columns by ISM."""
+        problem = Problem(R[self.rows], self.gamma_of_rows, Gaussian(1.0))
+        W = starting_point(problem, q, "taylor")
+        return self._layer(features, R, None, *self.climb(R, W))
+
+    def space(self, Z, kernel, number):
+        """The feature space of layer `number`'s input."""
+        m = self.recipe.random_features
+        if m is None:
+            features = GramColumns(Z, kernel)
+        else:
+            features = Waves(even_frequencies(Z.shape[1], m, self.seeds[number]) / kernel.sigma)
+        return RidgeDirections(features, Z, self.gamma.F)
+
+    def discriminant(self, space, ridge):
+        """A further layer, and its images."""
+        A, Z = space(ridge)
+        sigma, hsic = self.bandwidth(Z)
+        return Layer(space.features, A, Gaussian(sigma), hsic), Z
+
+    @property
+    def known(self):
+        """The rows that stand for their classes when a sample is classified."""
+        exact = self.recipe.random_features is None
+        return np.arange(len(self.index)) if exact else self.rows
+
+
+# ---------------------------------------------------------------- how far to grow
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to grow.
+
+    Attributes
+    ----------
+    projected : bool
+        Whether the first layer is ISM's, or keeps all columns.
+    ridge : float or None
+        Of the further layers, if there are any.
+    depth : int
+        Number of layers.
+    """
+
+    projected: bool
+    ridge: float | None = None
+    depth: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """A network tried: its plan, last layer, images (training and held out), score and accuracy."""
+
+    plan: Plan
+    layer: Layer
+    Z: np.ndarray
+    T: np.ndarray
+    score: float
+    accuracy: float
+
+    def beats(self, other):
+        """Whether it is worth being sharper or deeper than another, or there is no other."""
+        return other is None or self.score > other.score + GAIN
+
+
+class Growth:
+    """How far a network should grow, by the rows held out.
+
+    The score is their mean log probability, by a softmax of five times the cosines with the class
+    means. Accuracy alone leaves ties among a few dozen rows; cosines near 1 are not rewarded for
+    being nearer still, as ratios of them would be.
+
+    Parameters
+    ----------
+    solver : RowsLayerSolver
+        Of the rows to train on.
+    R, T : arrays of shape (n, d), (m, d)
+        Centred rows to train on, and rows held out.
+    index : array of shape (m,)
+        The classes of those held out.
+    features : callable
+        The first layer's input.
+    q : int
+        Columns of the projected first layer.
+    ridges : sequence of float
+    max_layers : int
+    bar : tqdm
+        Updated with every layer.
+    """
+
+    def __init__(self, solver, R, T, index, features, q, ridges, max_layers, bar):
+        self.solver, self.R, self.T, self.index = solver, R, T, index
+        self.features, self.q, self.ridges = features, q, list(ridges)
+        self.max_layers, self.bar = max_layers, bar
+
+    def tried(self, plan, layer, Z, T):
+        """One layer more, scored."""
+        self.bar.update()
+        known, index, kernel = self.solver.known, self.solver.index, layer.kernel
+        own = Z[known], index[known], kernel
+        cosines = np.exp(log_cosines(T, *own, class_sizes(*own)))
+        accuracy = float(np.mean(cosines.argmax(axis=1) == self.index))
+        chances = log_softmax(SCALE * cosines, axis=1)
+        score = float(chances[np.arange(len(T)), self.index].mean())
+        return Tried(plan, layer, Z, T, score, accuracy)
+
+    def first(self, projected):
+        """The first layer alone."""
+        solver, features = self.solver, self.features
+        if projected:
+            layer, Z = solver.projected(self.R, features, self.q)
+        else:
+            layer, Z = solver.whole(self.R, features)
+        return self.tried(Plan(projected), layer, Z, self.T @ layer.W)
+
+    def further(self, below, space, ridge):
+        """One layer more on top of a network tried."""
+        layer, Z = self.solver.discriminant(space, ridge)
+        plan = replace(below.plan, ridge=ridge, depth=below.plan.depth + 1)
+        return self.tried(plan, layer, Z, layer(below.T))
+
+    def space(self, below):
+        """The input of the layer above a network tried."""
+        return self.solver.space(below.Z, below.layer.kernel, below.plan.depth)
+
+    def walk(self, first, ridges):
+        """The best second layer on a first one, from the smoothest ridge on; or none."""
+        best, failed = first, 0
+        if self.max_layers == 1:
+            return best
+        space = self.space(first)
+        for ridge in ridges:
+            found = self.further(first, space, ridge)
+            if found.beats(best):
+                best, failed = found, 0
+            elif (failed := failed + 1) == PATIENCE:
+                break
+        return best
+
+    def best(self, projections=(False, True)):
+        """The best network tried, and whether it was seen that no further layer helps."""
+        best, ridges = None, self.ridges
+        for projected in projections:
+            found = self.walk(self.first(projected), ridges)
+            best = found if found.beats(best) else best
+            if best.plan.ridge is not None:  # for another first layer sharper ones alone are tried
+                ridges = self.ridges[self.ridges.index(best.plan.ridge) :]
+        while 1 < best.plan.depth < self.max_layers:
+            found = self.further(best, self.space(best), best.plan.ridge)
+            if not found.beats(best):
+                return best, True
+            best = found
+        return best, best.plan.depth < self.max_layers
+
+
+def grow(X, y, features, recipe, ridges, max_layers, share, rng):
+    """A network by early stopping.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Centred.
+    y : labels of shape (n,)
+    features : callable
+        What centred them.
+    recipe : Recipe
+        `width`: columns of a projected first layer, which is then the only one tried.
+    ridges : sequence of float
+    max_layers : int
+    share : float
+        Of every class, held out while the plan is made; the network is then grown on all rows.
+    rng : RandomState
+
+    Returns
+    -------
+    layers : list of Layer
+    Z : array of shape (n, q)
+        Images of X at the last layer.
+    solver : RowsLayerSolver
+    plan : Plan
+    accuracy : float or None
+        Of the plan on the rows held out; None where every class has one row.
+    settled : bool
+        Whether a further layer was seen not to help.
+    """
+    seeds = rng.randint(2**31 - 1, size=max_layers + 1)
+    classes, index = np.unique(y, return_inverse=True)
+    held = hold_out(index, share)
+    q = min(recipe.width or len(classes), X.shape[1])
+    if recipe.width is not None:
+        projections = (True,)
+    else:
+        projections = (False, True) if q < X.shape[1] else (False,)
+    with tqdm(desc="network", unit=" layers", delay=3, disable=None, leave=False) as bar:
+        solver = RowsLayerSolver(y, recipe, rng, seeds)
+        depth = min(2, max_layers)
+        plan, accuracy, settled = Plan(projections[0], ridges[0], depth), None, True
+        if held.any():
+            part = RowsLayerSolver(y[~held], recipe, rng, seeds)
+            now = Growth(part, X[~held], X[held], index[held], features, q, ridges, max_layers, bar)
+            best, settled = now.best(projections)
+            plan, accuracy, solver.n_iter = best.plan, best.accuracy, part.n_iter
+        layers, Z = follow(plan, solver, X, features, q, bar)
+    return layers, Z, solver, plan, accuracy, settled
+
+
+def follow(plan, solver, X, features, q, bar=None):
+    """The layers of a plan on all rows, and the images of the last."""
+    first = solver.projected(X, features, q) if plan.projected else solver.whole(X, features)
+    layers, Z = [first[0]], first[1]
+    for number in range(1, plan.depth):
+        space = solver.space(Z, layers[-1].kernel, number)
+        layer, Z = solver.discriminant(space, plan.ridge)
+        layers.append(layer)
+        if bar is not None:
+            bar.update()
+    return layers, Z
