@@ -6,7 +6,6 @@ import numpy as np
 
 from ismlit.gamma import centre
 from ismlit.kernels import Gaussian
-from ismlit.pairs import betas
 
 
 def frozen(U, degrees):
@@ -27,15 +26,15 @@ def frozen(U, degrees):
 
 
 def pull(Z, F, sigma, moving=False):
-    """The objective of images Z (n, q), and its gradient (n, q) in them.
+    """The objective of images Z (n, q), and its gradient (n, q) in them; of several sets at once.
 
     Each pair attracts or repels by the weight ``Gamma_ij K_ij``: the gradient is that of a graph
     Laplacian, ``-(2 / sigma²) (D_w - w) Z``.
 
     Parameters
     ----------
-    Z : array of shape (n, q)
-    F : array of shape (n, k)
+    Z : array of shape (n, q), or (r, n, q)
+    F : array of shape (n, k), or (r, n, k)
         `frozen` gives it, for the objective of (4.11); or ``centre(U)``, if `moving`.
     sigma : float
     moving : bool
@@ -58,13 +57,28 @@ def pull(Z, F, sigma, moving=False):
     True
     """
     kernel = Gaussian(sigma)
-    K = kernel.f(betas("difference", Z, Z))
+    K = kernel.f(_squared_distances(Z))
     if moving:
-        degrees = K.sum(axis=1)
-        F = F / np.sqrt(degrees)[:, None]
-    weights = (F @ F.T) * K
-    value = float(weights.sum())
+        degrees = K.sum(axis=-1)
+        F = F / np.sqrt(degrees)[..., None]
+    weights = F @ F.swapaxes(-1, -2)
+    weights *= K
+    Z1 = np.concatenate([Z, np.ones_like(Z[..., :1])], axis=-1)  # sums of rows by the last column
+    sums = weights @ Z1
+    value = sums[..., -1].sum(axis=-1)
     if moving:
-        r = weights.sum(axis=1) / degrees
-        weights = weights - (r[:, None] + r) * K / 2
-    return value, -4 * kernel.rate * (weights.sum(axis=1)[:, None] * Z - weights @ Z)
+        r = sums[..., -1] / degrees
+        weights -= (r[..., None] + r[..., None, :]) * K / 2
+        sums = weights @ Z1
+    gradient = 4 * kernel.rate * (sums[..., :-1] - sums[..., -1:] * Z)
+    return (float(value) if value.ndim == 0 else value), gradient
+
+
+def _squared_distances(Z):
+    """Of the rows in each set: of small batches one product, without the detours of large ones."""
+    squares = np.einsum("...i,...i->...", Z, Z)[..., None]
+    ones = np.ones_like(squares)
+    left = np.concatenate([-2 * Z, squares, ones], axis=-1)
+    right = np.concatenate([Z, ones, squares], axis=-1)
+    found = left @ right.swapaxes(-1, -2)
+    return np.maximum(found, 0, out=found)

@@ -13,6 +13,8 @@ from functools import cached_property
 import numpy as np
 from sklearn.utils import check_array, column_or_1d
 
+from ismlit.pairs import float_array
+
 
 @dataclass(frozen=True, eq=False)
 class Gamma:
@@ -34,7 +36,7 @@ class Gamma:
     s: np.ndarray
 
     def __post_init__(self):
-        F, s = check_array(self.F, dtype=(np.float64, np.float32)), np.asarray(self.s)
+        F, s = float_array(self.F), np.asarray(self.s)
         if s.shape != (F.shape[1],):
             raise ValueError(f"s must have one entry per column of F: {s.shape} and {F.shape}")
         if not np.isfinite(s).all():

@@ -96,10 +96,10 @@ class KNetClustering(
     n_init : int, default=4
         Networks that are trained with the first U; the one with the largest objective goes on.
         A network that has torn a cluster is told by it (claim new-restarts).
-    n_steps : int, default=2000
+    n_steps : int, default=1000
         Steps of Adam in a block, after which progress is measured.
-    batch_size : int, default=32
-    learning_rate : float, default=1e-3
+    batch_size : int, default=64
+    learning_rate : float, default=2e-3
     min_gain : float, default=3e-3
         U is renewed once a block raises the objective by less than this share; ``inf`` renews it
         after every block, as in Algorithm 3.
@@ -173,9 +173,9 @@ class KNetClustering(
     penalty: float = 0.0
     degrees: str = "frozen"
     n_init: int = 4
-    n_steps: int = 2000
-    batch_size: int = 32
-    learning_rate: float = 1e-3
+    n_steps: int = 1000
+    batch_size: int = 64
+    learning_rate: float = 2e-3
     min_gain: float = 3e-3
     tol: float = 1e-3
     max_blocks: int = 40
@@ -339,11 +339,10 @@ class KNetClustering(
         hidden, skip = self._hidden(X.shape[1]), self.identity == "skip"
         with tqdm(desc="KNet", unit="block", disable=not self.verbose) as bar:
             trainer = Trainer(X, sigma, schedule, self._watch(bar))
-            networks = []
-            for _ in range(self.n_init):
-                run = identity_network(X, hidden, skip, schedule, rng)
-                trainer.settle(run, self.start_, L.degrees)
-                networks.append(run)
+            networks = [
+                identity_network(X, hidden, skip, schedule, own) for own in self._streams(rng)
+            ]
+            trainer.settle(networks, self.start_, L.degrees)
             self.restarts_ = np.array([run.blocks[-1][0] for run in networks])
             run = networks[int(np.argmax(self.restarts_))]
             turns = self._turns(trainer, run, float(np.sum(self.start_ * (L @ self.start_))))
@@ -373,7 +372,13 @@ class KNetClustering(
             if self.converged_ or len(run.blocks) >= self.max_blocks:
                 self.embedding_ = U
                 return turns
-            L = trainer.settle(run, U, L.degrees)
+            (L,) = trainer.settle([run], U, L.degrees)
+
+    def _streams(self, rng):
+        """One of random numbers for each network, since they are trained at once."""
+        if self.n_init == 1:
+            return [rng]
+        return [np.random.RandomState(s) for s in rng.randint(2**31 - 1, size=self.n_init)]
 
     def _watch(self, bar):
         """What is called after every block."""

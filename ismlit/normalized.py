@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from ismlit.gamma import Gamma
 from ismlit.kernels import Kernel
-from ismlit.pairs import Count, Samples
+from ismlit.pairs import Count, Pairs, Samples
 from ismlit.problem import Problem
 
 
@@ -57,7 +58,7 @@ class NormalizedProblem(Samples):
         check_gamma("gamma", self.gamma, len(self.X))
         if self.fixed is not None:
             check_gamma("fixed", self.fixed, len(self.X))
-        plain = self._plain(self.gamma)
+        plain = Problem(self.X, self.gamma, self.kernel, self.n_jobs, self.tile, self.count)
         object.__setattr__(self, "X", plain.X)
         object.__setattr__(self, "gamma", plain.gamma)
 
@@ -66,12 +67,14 @@ class NormalizedProblem(Samples):
 
     def _plain(self, gamma):
         """The problem without degrees, under another Gamma."""
-        return Problem(self.X, gamma, self.kernel, self.n_jobs, self.tile, self.count)
+        problem = Problem(self.X, gamma, self.kernel, self.n_jobs, self.tile, self.count)
+        problem.__dict__["pairs"] = self.pairs  # of one X: what they have prepared is shared
+        return problem
 
-    @property
+    @cached_property
     def pairs(self):
         """K as an operator, without Gamma."""
-        return self._plain(self.gamma).pairs
+        return Pairs(self.X, self.kernel, self.n_jobs, self.tile, self.count)
 
     def degrees(self, W):
         """D = K_XW 1 of shape (n,).

@@ -130,6 +130,28 @@ def gram(kernel, X, W=None, X2=None):
     return total
 
 
+def float_array(A, least=1):
+    """A (n, m) as it is if it holds finite floats, else what scikit-learn's check makes of it.
+
+    That check takes longer than a pass over a hundred samples, and every turn of an alternation
+    makes a problem of the same X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.pairs import float_array
+    >>> A = np.eye(2)
+    >>> float_array(A) is A, float_array([[1, 2]])
+    (True, array([[1., 2.]]))
+    """
+    if type(A) is np.ndarray and A.ndim == 2 and A.size and len(A) >= least:
+        if A.dtype in (np.float64, np.float32):
+            with np.errstate(over="ignore", invalid="ignore"):
+                if np.isfinite(A.sum()):
+                    return A
+    return check_array(A, dtype=(np.float64, np.float32), ensure_min_samples=least)
+
+
 # ---------------------------------------------------------------- sweeps
 
 
@@ -223,7 +245,7 @@ class Pairs(Samples):
     count: Count = field(default_factory=Count, repr=False)
 
     def __post_init__(self):
-        X = check_array(self.X, dtype=(np.float64, np.float32), ensure_min_samples=2)
+        X = float_array(self.X, least=2)
         if not isinstance(self.kernel, Kernel):
             raise TypeError(
                 f"kernel must be a Kernel, got {self.kernel!r}; as_kernel(name, X) makes one"

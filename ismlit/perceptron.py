@@ -1,8 +1,9 @@
 """Dense networks with their gradient: forward, back, and Adam. All that chapter 4 needs.
 
 A network keeps all weights in one vector theta, of which its layers are views, so that an
-optimiser sees one vector. It can have a skip connection around all layers: with a last layer of
-zeros it is then the identity exactly, which chapter 4 asks of its start.
+optimiser sees one vector. With further axes before the last theta holds several networks of one
+shape, which are trained at once. A network can have a skip connection around all layers: with a
+last layer of zeros it is then the identity exactly, which chapter 4 asks of its start.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Perceptron:
 
     Attributes
     ----------
-    theta : array of shape (m,)
+    theta : array of shape (m,), or (r, m) for r networks
         All weights, to be changed in place.
 
     Examples
@@ -47,51 +48,74 @@ class Perceptron:
                 f"a skip connection needs as many outputs as inputs, got {sizes[0]} inputs and "
                 f"{sizes[-1]} outputs"
             )
-        self.shapes, self.skip = list(pairwise(sizes)), skip
+        self.shapes, self.skip, self._views = list(pairwise(sizes)), skip, None
         self.theta = np.zeros(sum(a * b + b for a, b in self.shapes))
         layers = self.layers
         for W, _ in layers[:-1] if skip else layers:
             W[:] = np.sqrt(6 / len(W)) * rng.uniform(-1, 1, W.shape)
 
+    @classmethod
+    def together(cls, networks):
+        """Networks of one shape as one, with copies of their weights: theta is (r, m)."""
+        whole = cls.__new__(cls)
+        whole.shapes, whole.skip, whole._views = networks[0].shapes, networks[0].skip, None
+        whole.theta = np.stack([network.theta for network in networks])
+        return whole
+
     @property
     def layers(self):
         """[(W, b), ...] as views of theta."""
-        return _layers(self.theta, self.shapes)
+        if self._views is None or self._views[0] is not self.theta:
+            self._views = self.theta, _layers(self.theta, self.shapes)
+        return self._views[1]
+
+    def __getstate__(self):
+        return self.__dict__ | {"_views": None}  # views would come back as copies
 
     def __call__(self, X):
-        """The images (n, outputs) of X (n, inputs)."""
+        """The images (..., n, outputs) of X (..., n, inputs)."""
         return self.forward(X)[0]
 
     def forward(self, X):
         """The images of X, and what `backward` needs: the input of every layer."""
         layers, inputs = self.layers, [X]
         for W, b in layers[:-1]:
-            inputs.append(np.maximum(inputs[-1] @ W + b, 0))
+            A = inputs[-1] @ W
+            A += b[..., None, :]
+            inputs.append(np.maximum(A, 0, out=A))
         W, b = layers[-1]
-        Z = inputs[-1] @ W + b
+        Z = inputs[-1] @ W
+        Z += b[..., None, :]
         return Z + X if self.skip else Z, inputs
 
-    def backward(self, inputs, G):
-        """Gradients in theta (m,) and in the input (n, inputs), from G (n, outputs) in the images.
+    def backward(self, inputs, G, to_input=True):
+        """Gradients in theta (..., m) and in the input, from G (..., n, outputs) in the images.
 
         The chain rule from the last layer to the first; a unit passes on what reaches it where
-        it is positive.
+        it is positive. Without `to_input` the second is None.
         """
         gradient = np.empty_like(self.theta)
         below = G
         rows = list(zip(self.layers, _layers(gradient, self.shapes), inputs))
         for (W, _), (gW, gb), A in reversed(rows):
-            np.matmul(A.T, below, out=gW)
-            below.sum(axis=0, out=gb)
-            below = (below @ W.T) * (A > 0) if A is not inputs[0] else below @ W.T
+            np.matmul(A.swapaxes(-1, -2), below, out=gW)
+            below.sum(axis=-2, out=gb)
+            if A is inputs[0]:
+                break
+            below = below @ W.swapaxes(-1, -2)
+            below *= A > 0
+        if not to_input:
+            return gradient, None
+        below = below @ W.swapaxes(-1, -2)
         return gradient, below + G if self.skip else below
 
 
-def _layers(vector, shapes):
+def _layers(theta, shapes):
     found, k = [], 0
     for a, b in shapes:
-        found.append((vector[k : k + a * b].reshape(a, b), vector[k + a * b : k + a * b + b]))
-        k += a * b + b
+        W, k = theta[..., k : k + a * b].reshape(*theta.shape[:-1], a, b), k + a * b
+        found.append((W, theta[..., k : k + b]))
+        k += b
     return found
 
 
@@ -113,13 +137,28 @@ class Adam:
         self.rate, self.t = rate, 0
         self.mean, self.square = np.zeros(size), np.zeros(size)
 
+    @classmethod
+    def together(cls, optimisers):
+        """Those of several networks, after equally many steps, as one."""
+        whole = cls(0, optimisers[0].rate)
+        whole.t = optimisers[0].t
+        whole.mean = np.stack([one.mean for one in optimisers])
+        whole.square = np.stack([one.square for one in optimisers])
+        return whole
+
     def ascend(self, theta, gradient):
         """Move theta in place, up along the gradient."""
         self.t += 1
-        self.mean += 0.1 * (gradient - self.mean)
-        self.square += 1e-3 * (gradient**2 - self.square)
-        step = self.mean / (1 - 0.9**self.t)
-        theta += self.rate * step / (np.sqrt(self.square / (1 - 0.999**self.t)) + 1e-8)
+        self.mean *= 0.9
+        self.mean += 0.1 * gradient
+        self.square *= 0.999
+        self.square += 1e-3 * gradient * gradient
+        root = np.sqrt(1 - 0.999**self.t)
+        step = np.sqrt(self.square)
+        step += 1e-8 * root
+        np.divide(self.mean, step, out=step)
+        step *= self.rate * root / (1 - 0.9**self.t)
+        theta += step
 
 
 def batches(n, size, rng):

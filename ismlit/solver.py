@@ -393,7 +393,7 @@ class Climb:
 
     def __init__(self, problem, W, before, tol, max_iter, callback=None):
         self.problem, self.before, self.max_iter = problem, before, max_iter
-        self.callback = callback
+        self.callback, self.twice = callback, isinstance(problem, TwiceDifferentiable)
         self.tol = attainable(tol, problem.dtype)
         self.n_start_passes = problem.count.passes - before
         self.at = Point(problem, W)
@@ -440,7 +440,7 @@ class Climb:
 
     def to_a_maximum(self, escape):
         """Steps that never lower J, until it is at a maximum: (converged, message)."""
-        escape = escape and isinstance(self.problem, TwiceDifferentiable)
+        escape = escape and self.twice
         while True:
             if not self.stationary:
                 if self.spent:
@@ -518,7 +518,7 @@ def newton(climb):
     past = [residual for _, _, residual, *_ in climb.log[-CONSTANTS.slow - 1 :]]
     slow = len(past) == CONSTANTS.slow + 1 and past[-1] > past[0] / 2
     at, (d, q) = climb.at, climb.at.W.shape
-    if not slow or d == q or not isinstance(climb.problem, TwiceDifferentiable):
+    if not slow or d == q or not climb.twice:
         return False
     second = SecondOrder(climb.problem, at.W, at.phi)
     Z = second.newton((second.W_bar.T @ at.phi @ second.W).ravel())

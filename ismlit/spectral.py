@@ -26,7 +26,7 @@ from ismlit.gamma import Gamma, centre, embedding_gamma
 from ismlit.grassmann import as_frame, cayley, half_gradient, outside, top_eigenvectors
 from ismlit.kernels import Kernel
 from ismlit.normalized import NormalizedProblem, check_gamma
-from ismlit.pairs import ConstantKernelError, Count, Pairs
+from ismlit.pairs import ConstantKernelError, Count, Pairs, gram
 from ismlit.problem import Problem
 from ismlit.solver import ISMResult, ism
 
@@ -82,6 +82,7 @@ class Affinity:
         check_normalize(normalize)
         self.n, self.dtype, self.kernel = pairs.n, pairs.dtype, pairs.kernel
         self.centred, self.divided = normalize != "degrees", normalize != "none"
+        self.pairs, self.W = pairs, W
         self.K = pairs.gram_operator(np.eye(pairs.d) if W is None else W)
         self.degrees = pairs.row_sums(self.K) if self.divided else None
         self.root = np.sqrt(self.degrees)[:, None] if self.divided else 1.0
@@ -94,6 +95,16 @@ class Affinity:
         rest = centre if self.centred else lambda A: A
         V = rest(outside(V.reshape(self.n, -1), self.known))
         return outside(rest((self.K @ (V / self.root)) / self.root), self.known)
+
+    def dense(self):
+        """The affinity (n, n), from K formed at once."""
+        if not self.divided:  # for the degrees the pairs have been visited already
+            self.pairs.count.passes += 1
+        rest = centre if self.centred else lambda A: A
+        A = gram(self.kernel, self.pairs.X, self.W) / self.root / np.transpose(self.root)
+        for _ in range(2):
+            A = outside(rest(A), self.known).T
+        return A
 
     def leading(self, k):
         """The k leading eigenvectors U (n, k) and their eigenvalues, falling.
@@ -115,7 +126,7 @@ class Affinity:
                 "fewer known clusters, or more samples"
             )
         if n <= max(DENSE_SAMPLES, 3 * k):
-            A = self @ np.eye(n, dtype=self.dtype)
+            A = self.dense()
             values, U = top_eigenvectors((A + A.T) / 2, k)
         else:
             product = self.__matmul__

@@ -41,9 +41,9 @@ class Schedule:
     update: str = "eig"
     penalty: float = 0.0
     moving: bool = False
-    n_steps: int = 2000
-    batch_size: int = 32
-    learning_rate: float = 1e-3
+    n_steps: int = 1000
+    batch_size: int = 64
+    learning_rate: float = 2e-3
     min_gain: float = 3e-3
     max_blocks: int = 40
 
@@ -67,11 +67,29 @@ class Training:
         G = gradient(Z)
         if penalty:
             Y, decoder_inputs = self.decoder.forward(Z)
-            error = 2 * penalty * (X - Y) / X.size
+            error = 2 * penalty * (X - Y) / (X.shape[-2] * X.shape[-1])
             decoder_gradient, back = self.decoder.backward(decoder_inputs, error)
             G = G + back
             self.optimisers[1].ascend(self.decoder.theta, decoder_gradient)
-        self.optimisers[0].ascend(self.encoder.theta, self.encoder.backward(inputs, G)[0])
+        self.optimisers[0].ascend(self.encoder.theta, self.encoder.backward(inputs, G, False)[0])
+
+
+class Together:
+    """Networks on their way that take their steps at once; their weights are copied back."""
+
+    def __init__(self, runs):
+        self.runs = runs
+        nets = [Perceptron.together(nets) for nets in zip(*((r.encoder, r.decoder) for r in runs))]
+        optimisers = [Adam.together(pair) for pair in zip(*(run.optimisers for run in runs))]
+        self.whole = Training(*nets, None, optimisers)
+
+    def part(self):
+        """Hand every network what it has come to."""
+        for k, run in enumerate(self.runs):
+            run.encoder.theta[:] = self.whole.encoder.theta[k]
+            run.decoder.theta[:] = self.whole.decoder.theta[k]
+            for own, shared in zip(run.optimisers, self.whole.optimisers, strict=True):
+                own.t, own.mean, own.square = shared.t, shared.mean[k], shared.square[k]
 
 
 def identity_network(X, hidden, skip, schedule, rng):
@@ -98,28 +116,38 @@ class Trainer:
     def __init__(self, X, sigma, schedule, watch: Callable):
         self.X, self.sigma, self.schedule, self.watch = X, sigma, schedule, watch
 
-    def settle(self, run, U, D):
-        """Blocks of steps with U and D held, until one gains too little or all are used up.
+    def settle(self, runs, U, D):
+        """Blocks of steps with U and D held, each network until a block gains too little.
 
-        Returns the affinity of the images reached.
+        Or until all its blocks are used up. Returns the affinities of the images reached.
         """
-        before, settled = -np.inf, False
-        while not settled:
-            self._block(run, U, D)
-            Z = run.encoder(self.X)
-            if not np.abs(Z).max() < 1e4:
-                raise ValueError(
-                    "the images have left all bounds: lower learning_rate (it is "
-                    f"{self.schedule.learning_rate}) or penalty ({self.schedule.penalty})"
-                )
-            error = float(np.mean((self.X - run.decoder(Z)) ** 2))
-            L = embedding_affinity(Z, Gaussian(self.sigma))
-            value = self._surrogate(L, U, D) - self.schedule.penalty * error
-            settled = not value - before > self.schedule.min_gain * abs(value)
-            settled = settled or len(run.blocks) + 1 >= self.schedule.max_blocks
-            run.blocks.append((value, error, settled))
-            before = value
-            self.watch(Z, value)
+        found, before = [None] * len(runs), [-np.inf] * len(runs)
+        climbing = list(range(len(runs)))
+        while climbing:
+            self._block([runs[k] for k in climbing], U, D)
+            for k in list(climbing):
+                found[k] = self._measured(runs[k], U, D, before[k])
+                before[k], _, settled = runs[k].blocks[-1]
+                if settled:
+                    climbing.remove(k)
+        return found
+
+    def _measured(self, run, U, D, before):
+        """The affinity of the images; what was reached is noted in the blocks of the network."""
+        Z = run.encoder(self.X)
+        sizes = run.optimisers[0].square  # infinite where a gradient was too large to square
+        if not (np.abs(Z).max() < 1e4 and np.isfinite(sizes).all()):
+            raise ValueError(
+                "the images have left all bounds: lower learning_rate (it is "
+                f"{self.schedule.learning_rate}) or penalty ({self.schedule.penalty})"
+            )
+        error = float(np.mean((self.X - run.decoder(Z)) ** 2))
+        L = embedding_affinity(Z, Gaussian(self.sigma))
+        value = self._surrogate(L, U, D) - self.schedule.penalty * error
+        settled = not value - before > self.schedule.min_gain * abs(value)
+        settled = settled or len(run.blocks) + 1 >= self.schedule.max_blocks
+        run.blocks.append((value, error, settled))
+        self.watch(Z, value)
         return L
 
     def renewed(self, L, U):
@@ -133,15 +161,22 @@ class Trainer:
         F = frozen(U, D)
         return float(np.sum(F * (L.K @ F)))
 
-    def _block(self, run, U, D):
+    def _block(self, runs, U, D):
         """Steps of Adam up the objective, with Gamma held (or its U, if D moves)."""
-        n, moving = len(self.X), self.schedule.moving
+        n, steps, moving = len(self.X), self.schedule.n_steps, self.schedule.moving
         F = centre(U) if moving else frozen(U, D)
+        together = Together(runs)
+        rows = (slice(None) for _ in range(steps)) if moving else self._rows(runs, steps)
         with np.errstate(over="ignore", invalid="ignore"):  # looked at after the block
-            for _ in range(self.schedule.n_steps):
-                B = slice(None) if moving else next(run.rows)
-                b = n if moving else len(B)
+            for B in rows:
+                b = n if moving else B.shape[-1]
                 pairs = n * (n - 1) / (b * (b - 1))  # how many there are for each one in the batch
                 held = F[B]
                 gradient = lambda Z, F=held, m=pairs: m * pull(Z, F, self.sigma, moving)[1]
-                run.ascend(self.X[B], gradient, self.schedule.penalty)
+                together.whole.ascend(self.X[B], gradient, self.schedule.penalty)
+        together.part()
+
+    def _rows(self, runs, steps):
+        """The rows (r, b) of every step, each network's from its own passes."""
+        rows = [[next(run.rows) for _ in range(steps)] for run in runs]
+        return np.swapaxes(rows, 0, 1)

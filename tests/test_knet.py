@@ -169,7 +169,7 @@ def few_moons(**options):
 @pytest.mark.parametrize("identity, atol", [("skip", 0.02), ("pretrained", 0.3)])
 def test_images_start_as_the_data(moons, identity, atol):  # one step; what training leaves
     X = 2 * moons[0] + 50
-    found = quick(X, identity=identity, n_steps=1, max_blocks=1)
+    found = quick(X, identity=identity, n_steps=1, max_blocks=1, learning_rate=1e-3)
     assert_allclose(found.transform(X), X, atol=2 * atol)
     assert_allclose(found.reconstruct(X), X, atol=2 * atol)
 
@@ -251,7 +251,7 @@ def test_settings_are_used(moons):
     for options in (
         dict(n_vectors=2),
         dict(learning_rate=1e-2),
-        dict(batch_size=64),
+        dict(batch_size=32),
         dict(init="self_tuning"),
         dict(hidden_layer_sizes=(9,)),
         dict(penalty=5.0),
@@ -394,10 +394,11 @@ def test_patience_and_restarts_keep_what_the_start_knew():
         pytest.skip("data set 'spiral-3000' is not at hand (ISMLIT_DATA)")
     bunch = datasets.load_spiral_3000()
     X, y = scale(bunch.data), bunch.target
+    described = dict(min_gain=np.inf, n_init=1, n_steps=2000, batch_size=32, learning_rate=1e-3)
     hasty, ours = [], []
     for draw in (18, 26, 40, 58):
         rows = np.random.default_rng(draw).choice(3000, 300, replace=False)
-        for scores, options in ((ours, {}), (hasty, dict(min_gain=np.inf, n_init=1))):
+        for scores, options in ((ours, {}), (hasty, described)):
             model = KNetClustering(3, bandwidth=tenth, random_state=draw, **options)
             scores.append(adjusted_rand_score(y[rows], model.fit(X[rows]).labels_))
     assert min(ours) == 1

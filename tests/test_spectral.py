@@ -10,7 +10,7 @@ from sklearn.preprocessing import scale
 from ismlit import datasets, label_gamma
 from ismlit.bandwidth import median_distance
 from ismlit.gamma import Gamma, embedding_gamma, guidance_gamma
-from ismlit.kernels import Gaussian, RelativeGaussian
+from ismlit.kernels import Gaussian, Polynomial, RelativeGaussian
 from ismlit.normalized import NormalizedProblem
 from ismlit.optimality import certify
 from ismlit.pairs import ConstantKernelError, Pairs, gram
@@ -260,7 +260,7 @@ def test_alternation_that_does_not_converge_says_so():
 
 @pytest.mark.parametrize("normalize", ["none", "degrees"])
 def test_passes_of_an_alternation_are_those_made(normalize, monkeypatch):
-    """Counted independently, at the one place where all pairs are visited."""
+    """Counted independently, at the two places where all pairs are visited."""
     made, kept = [], [0]
     sweep = Pairs.sweep
 
@@ -269,7 +269,13 @@ def test_passes_of_an_alternation_are_those_made(normalize, monkeypatch):
         kept[0] += bool(arguments and isinstance(arguments[-1], dict) and 0 in arguments[-1])
         return sweep(self, row, W, *arguments)
 
+    def formed(*arguments):
+        made.append(1)
+        kept[0] += normalize != "none"  # for the degrees the pairs were visited just before
+        return gram(*arguments)
+
     monkeypatch.setattr(Pairs, "sweep", counted)
+    monkeypatch.setattr("ismlit.spectral.gram", formed)
     X = scale(datasets.load_wine().data)
     joint = JointProblem(X, Gaussian(5.0), normalize)
     for _ in range(2):  # the second alternation counts its own passes alone
@@ -340,3 +346,16 @@ def test_an_alternation_that_never_settles_ends_after_fifty_turns(rng):
 
     with pytest.warns(ConvergenceWarning, match="in 50 turns"):
         alternate(joint, 2, 1, solver=restless, freeze=True)
+
+
+@pytest.mark.parametrize("normalize", ["none", "degrees", "centred"])
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(2.0), 0.5 * Gaussian(1.0) + Polynomial(2, 1.0)], ids=str
+)
+def test_the_affinity_formed_at_once_is_that_of_its_products(normalize, kernel, rng):
+    X, away = rng.standard_normal((40, 3)), rng.standard_normal((40, 2))
+    W = orthonormal(3, 2, rng)
+    for options in ({}, {"away": away}):
+        affinity = Affinity(Pairs(X, kernel), W, normalize, **options)
+        products = affinity @ np.eye(40)
+        assert_allclose(affinity.dense(), products, atol=1e-12 * np.abs(products).max())

@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from ismlit.bandwidth import median_distance
 from ismlit.edition.experiments import over_runs
-from ismlit.edition.experiments.table_4_2 import data_of, nmi
+from ismlit.edition.experiments.table_4_2 import SMALL_STEPS, data_of, nmi
 from ismlit.knet import KNetClustering
 from ismlit.spectral import cluster_rows
 
@@ -41,7 +41,8 @@ def one(options, draw):
     X, y = data_of("Spiral1")
     part = np.random.default_rng(draw).choice(len(X), SIZE, replace=False)
     sigma = 0.1 * median_distance(X[part])
-    options = dict(bandwidth=sigma, init="spectral", random_state=draw) | options
+    plain = dict(bandwidth=sigma, init="spectral", random_state=draw)
+    options = plain | SMALL_STEPS | options
     model = KNetClustering(3, **options)
     with warnings.catch_warnings():  # what does not converge is a result here
         warnings.simplefilter("ignore")
