@@ -1,0 +1,92 @@
+"""How cost and memory grow with samples, features and classes; each size in a process of its own."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+from tqdm import tqdm
+
+from tools.bench.rows import Row
+
+PROGRAM = """
+import json, resource, sys, time
+import numpy as np
+from ismlit import SupervisedIKDR, ism, label_gamma, Gaussian, Problem, median_distance
+from ismlit.edition.experiments.scaling import make_classes
+n, d, classes, features, what = {size!r}
+X, y = make_classes(n, d, classes, "float32" if features else "float64")
+kernel, gamma = Gaussian(median_distance(X)), label_gamma(y)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+start = time.process_time()
+if what == "passes":
+    W = np.linalg.qr(np.random.default_rng(0).standard_normal((d, 3)))[0]
+    problem = Problem(X, gamma, kernel)
+    for _ in range(6):
+        problem.objective_and_phi(W)
+elif what == "fit":
+    import warnings; warnings.simplefilter("ignore")
+    model = SupervisedIKDR(3, bandwidth=kernel.sigma, init="taylor", max_iter=4).fit(X, y)
+else:
+    import warnings; warnings.simplefilter("ignore")
+    found = ism(X, gamma, kernel, 3, random_features=features, random_state=0, tol=1e-3)
+spent = time.process_time() - start
+unit = 1 if sys.platform == "darwin" else 1024
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
+print(json.dumps([spent, peak]))
+"""
+PER_PASS = "passes"
+
+
+def measured(n, d, classes=4, features=None, what="passes", repeat=1):
+    """(CPU seconds, gigabytes at the most) of one size."""
+    found = []
+    for _ in range(repeat):
+        program = PROGRAM.format(size=(n, d, classes, features, what))
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        )
+        found.append(json.loads(done.stdout.splitlines()[-1]))
+    return tuple(np.min(found, axis=0))
+
+
+def exponent(sizes, seconds):
+    """Of the line through the logarithms of the largest two sizes."""
+    (a, b), (s, t) = sizes[-2:], seconds[-2:]
+    return float(np.log(t / s) / np.log(b / a))
+
+
+def rows(quick):
+    """Exponents, the two large fits, and their memory."""
+    small = 3 if quick else None
+    plan = {
+        "n, exact, d = 50": ([1000, 3000, 10_000, 30_000], lambda n: (n, 50), 2.0),
+        "n, 300 features, d = 50": (
+            [10_000, 100_000, 1_000_000],
+            lambda n: (n, 50, 4, 300, "solve"),
+            1.0,
+        ),
+        "d, exact, n = 2000": ([50, 300, 1000, 3000], lambda d: (2000, d), 2.0),
+        "classes, 300 features, n = 20 000": (
+            [5, 20, 100, 200],
+            lambda k: (20_000, 50, k, 300, "solve"),
+            0.5,
+        ),
+    }
+    for name, (sizes, case, most) in plan.items():
+        seconds = [
+            measured(*case(size)) for size in tqdm(sizes[:small], name, disable=None, leave=False)
+        ]
+        growth = exponent(sizes[:small], [s for s, _ in seconds])
+        note = ", ".join(f"{size}: {s:.2g} s" for size, (s, _) in zip(sizes, seconds))
+        # a tenth for the noise of two measurements a factor of three apart
+        yield Row(f"exponent of {name}", growth, most + 0.1, note=note)
+        if name.startswith("n, 300") and not quick:
+            s, memory = seconds[-1]
+            yield Row("10⁶ x 50, 300 features, whole fit, CPU", s, 20, unit=" s")
+            yield Row("the same, memory of the process", memory, 1.0, unit=" GB")
+    if not quick:
+        passes, _ = measured(30_000, 60, what="passes")
+        fit, memory = measured(30_000, 60, what="fit")
+        yield Row("30 000 x 60, SupervisedIKDR(max_iter=4).fit / six passes", fit / passes, 1.0)
+        yield Row("the same, memory of the process", memory, 1.0, unit=" GB")

@@ -1,0 +1,97 @@
+"""A row of the bench, what it prints, and the file that keeps its history."""
+
+import json
+import os
+import platform
+import time
+from dataclasses import asdict, dataclass
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+from tqdm import tqdm
+
+HISTORY = Path(__file__).resolve().parents[2] / "book" / "results" / "bench.json"
+PACKAGES = "numpy", "scipy", "scikit-learn"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number and its target.
+
+    Attributes
+    ----------
+    work : str
+    value : float
+        A ratio, unless `unit` says otherwise.
+    most, least : float or None
+        The target, as a bound from above or from below.
+    unit, note : str
+    """
+
+    work: str
+    value: float
+    most: float | None = None
+    least: float | None = None
+    unit: str = ""
+    note: str = ""
+
+    @property
+    def met(self):
+        """Whether the target is met; None without one."""
+        if self.most is not None:
+            return self.value <= self.most
+        return None if self.least is None else self.value >= self.least
+
+    @property
+    def target(self):
+        if self.most is not None:
+            return f"≤ {self.most:g}{self.unit}"
+        return "" if self.least is None else f"≥ {self.least:g}{self.unit}"
+
+    def __str__(self):
+        sign = {True: "✓", False: "✗", None: " "}[self.met]
+        value = f"{self.value:.3g}{self.unit}"
+        return f"{sign} {self.work:<66} {value:>10} {self.target:>10}  {self.note}".rstrip()
+
+
+def take_turns(runs, turns, label=""):
+    """The least seconds of each run {name: function}, after one of each to warm up."""
+    best = dict.fromkeys(runs, float("inf"))
+    with tqdm(total=(turns + 1) * len(runs), desc=label, disable=None, leave=False) as bar:
+        for turn in range(turns + 1):
+            for name, run in runs.items():
+                start = time.perf_counter()
+                run()
+                if turn:
+                    best[name] = min(best[name], time.perf_counter() - start)
+                bar.update()
+    return best
+
+
+def machine():
+    """The kind of machine and the versions, without names of hosts or people."""
+    model = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        model = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return {
+        "processor": model,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        **{name: version(name) for name in PACKAGES},
+    }
+
+
+def store(rows, path=HISTORY):
+    """Add one run to the history; a run of the same day on the same machine is replaced."""
+    history = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    key = {"date": date.today().isoformat(), **machine()}
+    history = [entry for entry in history if {k: entry.get(k) for k in key} != key]
+    kept = [{k: v for k, v in asdict(row).items() if v not in (None, "")} for row in rows]
+    for row in kept:
+        row["value"] = float(f"{row['value']:.3g}")
+    history.append({**key, "rows": kept})
+    path.write_text(json.dumps(history, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
