@@ -26,6 +26,8 @@ def test_a_check_is_followed_back_to_what_it_rests_on():
     assert sabotage.rests_on(inner, 2) == {0, 2}
     kept = places("rows = []", "rows.append(4)", "unused = 3", "check('c', rows)")
     assert sabotage.rests_on(kept, 3) == {0, 1, 3}
+    sorted_ = places("import numpy as np", "y = np.sort(z)", "check('c', np.pi)")
+    assert sabotage.rests_on(sorted_, 2) == {0, 2}, "np.sort makes a new array"
 
 
 CASES = [
@@ -42,6 +44,9 @@ CASES = [
     ("a = rng.standard_normal(3) + 0.1 * b", set()),
     ("a = x < 1e-3", set()),
     ("a = abs(x - y) < 1e-3", {"x + y", "x"}),
+    ("a = x > 1 - 1e-12", set()),
+    ("a = at_most(x + 5e-5, y)", set()),
+    ("a = at_most(x + 0.5, y)", {"x - 0.5", "x", "x + 1.0"}),
     ("ax.plot(x + y)", set()),
     ("check('c', one_case(x), against=counterexample(x + 1, y))", set()),
 ]
