@@ -1,4 +1,4 @@
-"""``python -m tools.bench [--quick] [--only PART] [--store]``: print every row beside its target."""
+"""``python -m tools.bench [--quick] [--only PART] [--store]``: all rows beside their targets."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""How cost and memory grow with samples, features and classes; each size in a process of its own."""
+"""How cost and memory grow with samples, features and classes; each size in its own process."""
 
 import json
 import subprocess

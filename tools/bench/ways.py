@@ -10,7 +10,8 @@ from scipy.optimize import minimize
 
 from ismlit.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
 from ismlit.problem import Problem
-from ismlit.solver import published_ism
+from ismlit.solver import ism, published_ism
+from ismlit.starts import starting_point
 
 SLOWEST = 40  # times as long as ours, after which a way is stopped
 
@@ -21,15 +22,17 @@ class TooSlow(Exception):
 
 @dataclass
 class Watch:
-    """The heights seen, and when."""
+    """The heights seen, and when; fewer columns than q are another function."""
 
+    q: int
     limit: float = np.inf
     start: float = 0.0
     seen: list = field(default_factory=list)
 
-    def note(self, J):
+    def note(self, J, columns):
         now = time.perf_counter() - self.start
-        self.seen.append((now, J))
+        if columns == self.q:
+            self.seen.append((now, J))
         if now > self.limit:
             raise TooSlow
 
@@ -42,20 +45,20 @@ class Watch:
 class Watched(Problem):
     """A problem that notes every J that is asked of it."""
 
-    watch: Watch = field(default_factory=Watch)
+    watch: Watch | None = None
 
-    def _noted(self, found):
-        self.watch.note(found[0] if isinstance(found, tuple) else found)
+    def _noted(self, found, W):
+        self.watch.note(found[0] if isinstance(found, tuple) else found, W.shape[1])
         return found
 
     def objective(self, W):
-        return self._noted(super().objective(W))
+        return self._noted(super().objective(W), W)
 
     def objective_and_phi(self, W):
-        return self._noted(super().objective_and_phi(W))
+        return self._noted(super().objective_and_phi(W), W)
 
     def objective_and_gradient(self, W):
-        return self._noted(super().objective_and_gradient(W))
+        return self._noted(super().objective_and_gradient(W), W)
 
 
 def conjugate_gradients(problem, q, init):
@@ -101,6 +104,7 @@ def polar_quasi_newton(problem, q, init):
     return minimize(fall, init.ravel(), jac=True, method="L-BFGS-B", options=options)
 
 
+OURS = "ism"
 WAYS = {
     "ISM as published": lambda p, q, init: published_ism(p, q=q, init=init, tol=1e-6),
     "dimension growth": lambda p, q, init: dimension_growth(p, q=q, init=init),
@@ -119,13 +123,28 @@ def quiet():
         yield
 
 
-def climbed(way, problem, q, init, limit):
-    """What a way saw from a start."""
-    watch = Watch(limit, time.perf_counter())
+def in_the_span(problem, W):
+    """With more features than samples: the problem and the start in the span of both.
+
+    `ism` does so by itself; the others would be at a disadvantage without it.
+    """
+    if problem.d <= problem.n + W.shape[1]:
+        return problem, W
+    V = np.linalg.qr(np.hstack([problem.X.T, W]))[0]
+    return problem.restrict(V), np.linalg.qr(V.T @ W)[0]
+
+
+def climbed(way, problem, q, limit=np.inf):
+    """What a way saw from the Taylor start, which belongs to its time."""
+    watch = Watch(q, limit, time.perf_counter())
     watched = Watched(problem.X, problem.gamma, problem.kernel, watch=watch)
     with quiet():
         try:
-            WAYS[way](watched, q, init)
+            if way == OURS:
+                ism(watched, q=q)
+            else:
+                reduced, W = in_the_span(watched, starting_point(watched, q, "taylor"))
+                WAYS[way](reduced, q, W)
         except TooSlow:
             pass
     return watch

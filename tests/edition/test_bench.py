@@ -1,0 +1,109 @@
+"""The bench measures what it says: heights, when they were reached, targets, and its history."""
+
+import json
+import math
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from ismlit.gamma import label_gamma
+from ismlit.kernels import Gaussian
+from ismlit.problem import Problem
+from ismlit.solver import ism
+from tools.bench import climbs, growth, rows
+from tools.bench.rows import Row, store, take_turns
+from tools.bench.ways import OURS, WAYS, TooSlow, Watch, climbed, in_the_span, polar_quasi_newton
+
+
+@pytest.fixture
+def problem(rng):
+    X, y = rng.standard_normal((40, 4)), np.arange(40) % 2
+    X[:, 0] += 2 * y
+    return Problem(X - X.mean(axis=0), label_gamma(y), Gaussian(2.0))
+
+
+@pytest.mark.parametrize("way", [OURS, *WAYS])
+def test_every_way_is_seen_to_climb(way, problem):
+    if way in ("trust region", "conjugate gradients"):
+        pytest.importorskip("pymanopt")
+    best = ism(problem, q=2).objective
+    watch = climbed(way, problem, 2)
+    heights = [J for _, J in watch.seen]
+    assert heights[-1] > heights[0] and max(heights) <= best * (1 + 1e-9)
+    assert 0 < watch.reached(heights[0]) <= watch.reached(max(heights)) < math.inf
+    assert watch.reached(best + 1) == math.inf
+    assert_allclose(max(heights), best, rtol=1e-2 if way == "dimension growth" else 1e-5)
+
+
+def test_the_gradient_of_the_polar_form_is_that_of_differences(problem, rng):
+    """L-BFGS is handed value and slope; its own differences give the slope again."""
+    seen = {}
+
+    def catch(fall, start, **options):
+        seen["fall"] = fall
+
+    V = rng.standard_normal((4, 2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tools.bench.ways.minimize", catch)
+        polar_quasi_newton(problem, 2, V)
+    fall, v, h = seen["fall"], V.ravel(), 1e-5
+    steps = h * np.eye(8)
+    differences = [(fall(v + s)[0] - fall(v - s)[0]) / (2 * h) for s in steps]
+    assert_allclose(fall(v)[1], differences, rtol=1e-5, atol=1e-7)
+    assert np.abs(fall(v)[1]).max() > 1e-3
+
+
+def test_a_way_that_is_too_slow_is_stopped():
+    watch = Watch(2, 0.5, time.perf_counter() - 1)
+    with pytest.raises(TooSlow):
+        watch.note(1.0, 2)
+    patient = Watch(2, math.inf, time.perf_counter())
+    patient.note(3.0, 1)  # one column of two: another function
+    assert patient.reached(2.0) == math.inf
+
+
+def test_the_span_holds_the_same_problem(rng):
+    X, y = rng.standard_normal((12, 40)), np.arange(12) % 3
+    problem = Problem(X, label_gamma(y), Gaussian(5.0))
+    W = np.linalg.qr(rng.standard_normal((40, 2)))[0]
+    reduced, B = in_the_span(problem, W)
+    assert reduced.d == 14
+    assert_allclose(reduced.objective(B), problem.objective(W))
+
+
+def test_targets_are_bounds():
+    assert Row("a", 1.0, most=1.0).met and not Row("a", 1.1, most=1.0).met
+    assert Row("a", 4.0, least=4.0).met and not Row("a", 3.9, least=4.0).met
+    assert Row("a", 1.0).met is None and not Row("a", math.nan, least=4.0).met
+    assert "≤ 2 s" in str(Row("a", 1.0, most=2, unit=" s"))
+
+
+def test_what_never_arrives_counts_as_infinite():
+    ratios = {("wine", way): math.inf for way in WAYS}
+    ratios |= {("digits", way): 0.5 for way in WAYS}
+    found = {row.work: row for row in climbs.judged(ratios)}
+    assert found["trust region / ism, to the same J, wine"].met
+    assert not found["trust region / ism, to the same J, digits"].met
+    assert found["ISM as published / ism, to the same J, digits"].met is None
+
+
+def test_an_exponent_is_that_of_the_largest_sizes():
+    assert growth.exponent([1, 10, 100], [5.0, 1.0, 100.0]) == pytest.approx(2)
+
+
+def test_runs_take_turns_after_a_warm_up():
+    order = []
+    runs = {name: lambda name=name: order.append(name) for name in "ab"}
+    assert set(take_turns(runs, 2)) == set("ab") and order == ["a", "b"] * 3
+
+
+def test_a_run_is_added_to_the_history_once_a_day(tmp_path):
+    path = tmp_path / "bench.json"
+    store([Row("a", 1.23456, most=2)], path)
+    store([Row("a", 1.5, most=2), Row("b", 3.0)], path)
+    (entry,) = json.loads(path.read_text("utf-8"))
+    assert entry["rows"] == [{"work": "a", "value": 1.5, "most": 2}, {"work": "b", "value": 3.0}]
+    assert {"date", "processor", "cores", "numpy"} <= set(entry)
+    assert rows.HISTORY.name == "bench.json"
