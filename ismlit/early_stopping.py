@@ -351,6 +351,11 @@ class Growth:
         return best, best.plan.depth < self.max_layers
 
 
+def progress():
+    """A bar that counts the layers solved; seen on a terminal if a fit takes a few seconds."""
+    return tqdm(desc="network", unit=" layers", delay=3, disable=None, leave=False)
+
+
 def grow(X, y, features, recipe, ridges, max_layers, share, rng):
     """A network by early stopping.
 
@@ -389,7 +394,7 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng):
         projections = (True,)
     else:
         projections = (False, True) if q < X.shape[1] else (False,)
-    with tqdm(desc="network", unit=" layers", delay=3, disable=None, leave=False) as bar:
+    with progress() as bar:
         solver = RowsLayerSolver(y, recipe, rng, seeds)
         depth = min(2, max_layers)
         plan, accuracy, settled = Plan(projections[0], ridges[0], depth), None, True

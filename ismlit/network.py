@@ -35,7 +35,7 @@ from ismlit.base import (
     one_of,
     rule,
 )
-from ismlit.early_stopping import grow
+from ismlit.early_stopping import grow, progress
 from ismlit.layers import LEAST_GAIN, Centred, LayerSolver, Recipe, class_sizes, log_cosines
 from ismlit.pairs import gram
 
@@ -221,14 +221,15 @@ class KernelDependenceNetwork(
 
     def _network(self, solver, R, features, ridges):
         """The layers, and the images of the last; sets ``ridge_``."""
-        if self.solver == "published":
-            self.ridge_ = None
-            return self._grown(solver, solver.published(features, R, None), None, None)[:2]
-        first = solver.first(R, features)
-        second = solver.lift(first[1], first[0].kernel) if self._goes_on([first[0]]) else None
-        grown = (self._grown(solver, first, second, ridge) for ridge in ridges)
-        layers, Z, self.ridge_ = self._smoothest(grown)
-        return layers, Z
+        with progress() as bar:
+            if self.solver == "published":
+                self.ridge_, first = None, solver.published(features, R, None)
+                return self._grown(solver, first, None, None, bar)[:2]
+            first = solver.first(R, features)
+            second = solver.lift(first[1], first[0].kernel) if self._goes_on([first[0]]) else None
+            grown = (self._grown(solver, first, second, ridge, bar) for ridge in ridges)
+            layers, Z, self.ridge_ = self._smoothest(grown)
+            return layers, Z
 
     def _goes_on(self, layers):
         return layers[-1].hsic <= self.threshold and len(layers) < self.max_layers
@@ -237,13 +238,14 @@ class KernelDependenceNetwork(
         """Whether a layer is worth keeping: it passes the threshold, or gains enough."""
         return hsic > before and hsic >= min(before + LEAST_GAIN, self.threshold)
 
-    def _grown(self, solver, first, lifted, ridge):
+    def _grown(self, solver, first, lifted, ridge, bar):
         """Layers on top of the first, the images of the last, and `ridge`.
 
         `lifted` is the input of the second layer, the same for every ridge.
         """
         (layer, Z), layers = first, [first[0]]
         while self._goes_on(layers):
+            bar.update()
             features, R, back = lifted or solver.lift(Z, layer.kernel)
             lifted = None
             if self.solver == "published":

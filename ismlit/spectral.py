@@ -92,18 +92,19 @@ class Affinity:
 
     def __matmul__(self, V):
         """The affinity times V (n, m), seen away from what is known."""
-        rest = centre if self.centred else lambda A: A
-        V = rest(outside(V.reshape(self.n, -1), self.known))
-        return outside(rest((self.K @ (V / self.root)) / self.root), self.known)
+        V = self._rest(outside(V.reshape(self.n, -1), self.known))
+        return outside(self._rest((self.K @ (V / self.root)) / self.root), self.known)
+
+    def _rest(self, V):
+        return centre(V) if self.centred else V
 
     def dense(self):
         """The affinity (n, n), from K formed at once."""
         if not self.divided:  # for the degrees the pairs have been visited already
             self.pairs.count.passes += 1
-        rest = centre if self.centred else lambda A: A
         A = gram(self.kernel, self.pairs.X, self.W) / self.root / np.transpose(self.root)
         for _ in range(2):
-            A = outside(rest(A), self.known).T
+            A = outside(self._rest(A), self.known).T
         return A
 
     def leading(self, k):

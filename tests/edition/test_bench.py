@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from ismlit.features import even_frequencies
 from ismlit.gamma import label_gamma
 from ismlit.kernels import Gaussian
 from ismlit.problem import Problem
 from ismlit.solver import ism
 from tools.bench import climbs, growth, rows
+from tools.bench.blocks import block, objective_of_blocks
 from tools.bench.rows import Row, store, take_turns
 from tools.bench.ways import OURS, WAYS, TooSlow, Watch, climbed, in_the_span, polar_quasi_newton
 
@@ -107,3 +109,28 @@ def test_a_run_is_added_to_the_history_once_a_day(tmp_path):
     assert entry["rows"] == [{"work": "a", "value": 1.5, "most": 2}, {"work": "b", "value": 3.0}]
     assert {"date", "processor", "cores", "numpy"} <= set(entry)
     assert rows.HISTORY.name == "bench.json"
+
+
+def test_blocks_give_the_objective_of_all_rows(monkeypatch):
+    """J by class sums over blocks is Tr(Gamma RR' / m) with every feature formed; so its slope."""
+    monkeypatch.setattr("tools.bench.blocks.BLOCK", 100)
+    value, half = objective_of_blocks(300, 3, 3, 16)
+    parts = [block(number, 100, 3, 3) for number in range(3)]
+    X, y = (np.concatenate(part).astype(float) for part in zip(*parts, strict=True))
+    omega = even_frequencies(2, 16, 0) / 3.0
+    F = np.eye(3)[y.astype(int)]
+    F -= F.mean(axis=0)
+
+    def J(W):
+        angles = X @ W @ omega
+        R = np.hstack([np.cos(angles), np.sin(angles)])
+        return np.sum((F.T @ R) ** 2) / 16
+
+    W, h = np.eye(3, 2), 1e-5
+    slope = np.zeros((3, 2))
+    for place in np.ndindex(3, 2):
+        step = np.zeros((3, 2))
+        step[place] = h
+        slope[place] = (J(W + step) - J(W - step)) / (2 * h)
+    assert_allclose(value, J(W), rtol=1e-5)
+    assert_allclose(2 * half, slope, atol=1e-4 * np.abs(slope).max())

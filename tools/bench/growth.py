@@ -10,32 +10,33 @@ from tqdm import tqdm
 from tools.bench.rows import Row
 
 PROGRAM = """
-import json, resource, sys, time
+import json, resource, sys, time, warnings
 import numpy as np
-from ismlit import SupervisedIKDR, ism, label_gamma, Gaussian, Problem, median_distance
+from ismlit import Gaussian, Problem, SupervisedIKDR, ism, label_gamma, median_distance
 from ismlit.edition.experiments.scaling import make_classes
+warnings.simplefilter("ignore")
 n, d, classes, features, what = {size!r}
-X, y = make_classes(n, d, classes, "float32" if features else "float64")
-kernel, gamma = Gaussian(median_distance(X)), label_gamma(y)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-start = time.process_time()
-if what == "passes":
-    W = np.linalg.qr(np.random.default_rng(0).standard_normal((d, 3)))[0]
-    problem = Problem(X, gamma, kernel)
-    for _ in range(6):
-        problem.objective_and_phi(W)
-elif what == "fit":
-    import warnings; warnings.simplefilter("ignore")
-    model = SupervisedIKDR(3, bandwidth=kernel.sigma, init="taylor", max_iter=4).fit(X, y)
+if what == "blocks":
+    from tools.bench.blocks import objective_of_blocks
+    start = time.process_time()
+    objective_of_blocks(n, d, classes, features)
 else:
-    import warnings; warnings.simplefilter("ignore")
-    found = ism(X, gamma, kernel, 3, random_features=features, random_state=0, tol=1e-3)
+    X, y = make_classes(n, d, classes, "float32" if features else "float64")
+    kernel, gamma = Gaussian(median_distance(X)), label_gamma(y)
+    start = time.process_time()
+    if what == "passes":
+        W = np.linalg.qr(np.random.default_rng(0).standard_normal((d, 3)))[0]
+        problem = Problem(X, gamma, kernel)
+        for _ in range(6):
+            problem.objective_and_phi(W)
+    elif what == "fit":
+        SupervisedIKDR(3, bandwidth=kernel.sigma, init="taylor", max_iter=4).fit(X, y)
+    else:
+        ism(X, gamma, kernel, 3, random_features=features, random_state=0, tol=1e-3)
 spent = time.process_time() - start
 unit = 1 if sys.platform == "darwin" else 1024
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
-print(json.dumps([spent, peak]))
+print(json.dumps([spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9]))
 """
-PER_PASS = "passes"
 
 
 def measured(n, d, classes=4, features=None, what="passes", repeat=1):
@@ -78,9 +79,10 @@ def rows(quick):
             measured(*case(size)) for size in tqdm(sizes[:small], name, disable=None, leave=False)
         ]
         growth = exponent(sizes[:small], [s for s, _ in seconds])
-        note = ", ".join(f"{size}: {s:.2g} s" for size, (s, _) in zip(sizes, seconds))
+        points = [[size, *found] for size, found in zip(sizes, seconds)]
+        note = ", ".join(f"{size}: {s:.2g} s" for size, s, _ in points)
         # a tenth for the noise of two measurements a factor of three apart
-        yield Row(f"exponent of {name}", growth, most + 0.1, note=note)
+        yield Row(f"exponent of {name}", growth, most + 0.1, note=note, points=points)
         if name.startswith("n, 300") and not quick:
             s, memory = seconds[-1]
             yield Row("10⁶ x 50, 300 features, whole fit, CPU", s, 20, unit=" s")
@@ -90,3 +92,11 @@ def rows(quick):
         fit, memory = measured(30_000, 60, what="fit")
         yield Row("30 000 x 60, SupervisedIKDR(max_iter=4).fit / six passes", fit / passes, 1.0)
         yield Row("the same, memory of the process", memory, 1.0, unit=" GB")
+        seconds, memory = measured(10_000_000, 50, 4, 300, "blocks")
+        note = f"{memory:.2g} GB, blocks of a million rows, none kept"
+        yield Row(
+            "10⁷ x 50, 300 features, one J and gradient by blocks, CPU",
+            seconds,
+            unit=" s",
+            note=note,
+        )

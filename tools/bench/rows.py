@@ -27,6 +27,8 @@ class Row:
     most, least : float or None
         The target, as a bound from above or from below.
     unit, note : str
+    points : list of [size, CPU seconds, gigabytes]
+        What an exponent was read from.
     """
 
     work: str
@@ -35,6 +37,7 @@ class Row:
     least: float | None = None
     unit: str = ""
     note: str = ""
+    points: list | None = None
 
     @property
     def met(self):
