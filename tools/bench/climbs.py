@@ -14,7 +14,7 @@ from ismlit.problem import Problem
 from ismlit.reduction import SupervisedIKDR
 from ismlit.solver import ism
 from tools.bench.rows import Row, take_turns
-from tools.bench.ways import OURS, SLOWEST, WAYS, climbed, quiet
+from tools.bench.ways import OURS, SLOWEST, WAYS, climbed, patience, quiet
 
 SLACK = 1e-6  # a height counts as reached this far below, relative
 
@@ -60,9 +60,10 @@ def rows(quick):
             height = ism(problem, q=q).objective
         height -= SLACK * abs(height)
         ours = min(climbed(OURS, problem, q).reached(height) for _ in range(turns))
-        for way in WAYS:
-            seen = [climbed(way, problem, q, SLOWEST * ours) for _ in range(min(turns, 3))]
-            ratios[name, way] = min(watch.reached(height) for watch in seen) / ours
+        most = patience(ours)
+        for way in tqdm(WAYS, name, disable=None, leave=False):
+            seen = [climbed(way, problem, q, most * ours) for _ in range(min(turns, 3))]
+            ratios[name, way] = min(watch.reached(height) for watch in seen) / ours, most
     yield from judged(ratios)
 
 
@@ -82,13 +83,13 @@ def around(name, problem, model, y):
 
 def judged(ratios):
     """A row a problem and way, and the median of each; what never arrives counts as infinite."""
-    for (name, way), ratio in ratios.items():
-        note = "" if np.isfinite(ratio) else f"not within {SLOWEST} times, or ends lower"
-        value = ratio if np.isfinite(ratio) else float(SLOWEST)
+    for (name, way), (ratio, most) in ratios.items():
+        note = "" if np.isfinite(ratio) else f"not within {most:.0f} times, or ends lower"
+        value = ratio if np.isfinite(ratio) else float(most)
         least = 1.0 if way in JUDGED else None
         yield Row(f"{way} / ism, to the same J, {name}", value, least=least, note=note)
     for way in WAYS:
-        found = [ratio for (_, other), ratio in ratios.items() if other == way]
+        found = [ratio for (_, other), (ratio, _) in ratios.items() if other == way]
         middle = min(float(np.median(found)), float(SLOWEST)) if found else np.nan
         least = 4.0 if way in JUDGED else None
         yield Row(f"{way} / ism, median of {len(found)} problems", middle, least=least)

@@ -38,7 +38,7 @@ def rows(quick):
                 "pass": lambda p=problem, W=W: p.objective_and_phi(W),
                 "product": lambda p=problem, W=W, Z=Z: p.gradient_derivative(W, Z),
             }
-            best = take_turns(runs, 5, f"{dtype}, n = {n}, d = {d}")
+            best = take_turns(runs, 20 if n == 2000 else 5, f"{dtype}, n = {n}, d = {d}")
             most = 1.1 if dtype == "float64" else 1.6 if (n, d) == (2000, 20) else 1.3
             size = f"n = {n}, d = {d}, {dtype}"
             yield Row(f"one pass / floor, {size}", best["pass"] / best["floor"], most)

@@ -13,7 +13,12 @@ from ismlit.problem import Problem
 from ismlit.solver import ism, published_ism
 from ismlit.starts import starting_point
 
-SLOWEST = 40  # times as long as ours, after which a way is stopped
+SLOWEST = 40  # times as long as ours, after which a way is stopped at the latest
+
+
+def patience(ours):
+    """Times as long as ours that a way may take: some seconds, but at least four times."""
+    return float(np.clip(5 / ours, 4, SLOWEST))
 
 
 class TooSlow(Exception):
@@ -123,15 +128,15 @@ def quiet():
         yield
 
 
-def in_the_span(problem, W):
-    """With more features than samples: the problem and the start in the span of both.
+def in_the_span(problem, q):
+    """With more features than samples: the problem in their span and q more directions.
 
     `ism` does so by itself; the others would be at a disadvantage without it.
     """
-    if problem.d <= problem.n + W.shape[1]:
-        return problem, W
-    V = np.linalg.qr(np.hstack([problem.X.T, W]))[0]
-    return problem.restrict(V), np.linalg.qr(V.T @ W)[0]
+    if problem.d <= problem.n + q:
+        return problem
+    more = np.random.default_rng(0).standard_normal((problem.d, q))
+    return problem.restrict(np.linalg.qr(np.hstack([problem.X.T, more]))[0])
 
 
 def climbed(way, problem, q, limit=np.inf):
@@ -143,8 +148,8 @@ def climbed(way, problem, q, limit=np.inf):
             if way == OURS:
                 ism(watched, q=q)
             else:
-                reduced, W = in_the_span(watched, starting_point(watched, q, "taylor"))
-                WAYS[way](reduced, q, W)
+                reduced = in_the_span(watched, q)
+                WAYS[way](reduced, q, starting_point(reduced, q, "taylor"))
         except TooSlow:
             pass
     return watch
