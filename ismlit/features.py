@@ -228,8 +228,9 @@ class FeatureProblem(Samples):
         """The approximate J, and a symmetric matrix (d, d) that takes the place of Phi."""
         value, G, W, omega, u, moments = self._evaluate(W)
         F, s = self._table
-        by_column = np.einsum("gr,gdm->rdm", F, moments)
-        pairs = np.einsum("r,rdm,rem->de", s, by_column, by_column, optimize=True)
+        by_column = (F.T @ moments.reshape(len(F), -1)).reshape(len(s), *moments.shape[1:])
+        side = by_column.transpose(1, 0, 2).reshape(self.d, -1)  # (d, r 2m)
+        pairs = (side * np.repeat(s, moments.shape[2])) @ side.T
         own = sum(self._map(_degrees, W @ omega, u))
         phi = (pairs / self.features - own) / self.kernel.sigma**2
         error = G - phi @ W  # put the gradient right
