@@ -155,6 +155,28 @@ def canonical_frame(phi, W):
     return values[::-1], fixed_signs((W @ rotation)[:, ::-1])
 
 
+def nearest_frame(W):
+    """W (d, q), all but orthonormal in single precision, with columns as orthonormal as it allows.
+
+    LAPACK's vectors are off by several units of rounding, all in one direction: J then changes
+    with their length, by more than a last step would raise it. One step of Newton's iteration for
+    the polar factor, in double precision, leaves the rounding of single entries, which averages
+    out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.grassmann import nearest_frame
+    >>> W = np.array([[1.0 + 1e-6], [0.0]], dtype="float32")
+    >>> float(nearest_frame(W)[0, 0])
+    1.0
+    """
+    if W.dtype != np.float32:
+        return W
+    exact = W.astype(float)
+    return (1.5 * exact - 0.5 * exact @ (exact.T @ exact)).astype(np.float32)
+
+
 def as_frame(W, d, dtype, name="W"):
     """A fresh orthonormal basis of the span of W (d, q), which must be nearly orthonormal."""
     W = np.array(W, dtype)

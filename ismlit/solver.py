@@ -29,6 +29,7 @@ from ismlit.grassmann import (
     geodesic,
     half_gradient,
     nearest_eigenvectors,
+    nearest_frame,
     projector_distance,
     top_eigenvectors,
 )
@@ -50,6 +51,7 @@ class Constants:
     promise: float = 0.25  # share of the promised gain that a step must bring,
     rounding: float = 10.0  # unless the promise is below so many units of J's rounding:
     fall: float = 0.9  # then the residual must fall below this share
+    single: float = 32.0  # in single precision: terms of J, of both signs, may be so much larger
     slow: int = 5  # newton: tried when the residual has not halved over so many points;
     longest: float = 0.5  # radians of its step,
     halvings: int = 6  # and lengths tried
@@ -374,7 +376,7 @@ class Point:
     """
 
     def __init__(self, problem, W):
-        self.W = W
+        self.W = W = nearest_frame(W)
         self.J, self.phi = problem.objective_and_phi(W)
 
     @cached_property
@@ -401,6 +403,7 @@ class Climb:
         eps = float(np.finfo(problem.dtype).eps)
         # rounding of J: independent errors of its n^2 terms, and of the sum itself
         size = max(abs(self.at.J), np.linalg.norm(self.at.phi))
+        size *= CONSTANTS.single if problem.dtype == np.float32 else 1.0
         self.noise = 8 * eps * size / np.sqrt(problem.n) + 16 * np.finfo(float).eps * abs(self.at.J)
         self.log, self.n_iter, self.n_test_passes, self.curvature = [], 0, 0, None
         self.forget()

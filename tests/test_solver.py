@@ -14,9 +14,10 @@ from sklearn.preprocessing import scale
 
 from ismlit import datasets
 from ismlit.bandwidth import median_distance
+from ismlit.edition.experiments.scaling import make_classes
 from ismlit.features import FeatureProblem
 from ismlit.gamma import label_gamma
-from ismlit.grassmann import SecondOrder, principal_angles, projector_distance
+from ismlit.grassmann import SecondOrder, nearest_frame, principal_angles, projector_distance
 from ismlit.kernels import Gaussian, Linear, Polynomial, Squared
 from ismlit.optimality import certify
 from ismlit.pairs import gram
@@ -386,3 +387,25 @@ def test_a_saddle_is_left_by_a_short_step_where_a_long_one_overshoots():
     climb.move = moves.append
     assert escaped(climb, np.array([[0.0], [1.0]]))
     assert len(moves) == 1 and 0 < moves[0].J < 1 / 900
+
+
+@pytest.mark.parametrize(
+    "n, d, q, classes", [(2000, 20, 2, 3), (5000, 50, 3, 4), (3000, 100, 3, 5)]
+)
+def test_single_precision_reaches_what_it_can(n, d, q, classes):
+    """Of thousands of samples too, whose J is known to fewer digits than a last step would add."""
+    X, y = make_classes(n, d, classes, "float32")
+    task = label_gamma(y), Gaussian(median_distance(X))
+    single, double = ism(X, *task, q), ism(X.astype(float), *task, q)
+    assert single.converged and single.residual < 3e-5
+    assert principal_angles(single.W, double.W).max() < 1e-3
+
+
+def test_frames_of_single_precision_are_orthonormal(rng):
+    for d, q in ((5, 2), (50, 3), (300, 10)):
+        exact = np.linalg.qr(rng.standard_normal((d, q)))[0]
+        near = (exact * (1 + 1e-6 * rng.standard_normal(q))).astype(np.float32)
+        found = nearest_frame(near).astype(float)
+        assert np.abs(found.T @ found - np.eye(q)).max() < 1e-7
+        assert principal_angles(found, exact).max() < 1e-6
+    assert nearest_frame(exact) is exact  # nothing is done in double precision
