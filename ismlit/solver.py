@@ -51,7 +51,7 @@ class Constants:
     promise: float = 0.25  # share of the promised gain that a step must bring,
     rounding: float = 10.0  # unless the promise is below so many units of J's rounding:
     fall: float = 0.9  # then the residual must fall below this share
-    single: float = 32.0  # in single precision: terms of J, of both signs, may be so much larger
+    single: float = 32.0  # and J by no more than so much rounding: terms of both signs cancel
     slow: int = 5  # newton: tried when the residual has not halved over so many points;
     longest: float = 0.5  # radians of its step,
     halvings: int = 6  # and lengths tried
@@ -403,8 +403,8 @@ class Climb:
         eps = float(np.finfo(problem.dtype).eps)
         # rounding of J: independent errors of its n^2 terms, and of the sum itself
         size = max(abs(self.at.J), np.linalg.norm(self.at.phi))
-        size *= CONSTANTS.single if problem.dtype == np.float32 else 1.0
         self.noise = 8 * eps * size / np.sqrt(problem.n) + 16 * np.finfo(float).eps * abs(self.at.J)
+        self.slack = self.noise * (CONSTANTS.single if problem.dtype == np.float32 else 1.0)
         self.log, self.n_iter, self.n_test_passes, self.curvature = [], 0, 0, None
         self.forget()
         self._record(movement=np.inf, shift=0.0)
@@ -578,7 +578,7 @@ def shifted(climb):
         point = climb.trial(W)
         at_rounding = promised <= CONSTANTS.rounding * climb.noise
         if at_rounding:
-            passed = point.J >= at.J - climb.noise and _falls(point, at)
+            passed = point.J >= at.J - climb.slack and _falls(point, at)
         else:
             passed = point.J - at.J >= CONSTANTS.promise * promised
         if passed:
