@@ -33,8 +33,8 @@ def pull(Z, F, sigma, moving=False):
 
     Parameters
     ----------
-    Z : array of shape (n, q), or (r, n, q)
-    F : array of shape (n, k), or (r, n, k)
+    Z : array of shape (n, q) or (r, n, q)
+    F : array of shape (n, k) or (r, n, k)
         `frozen` gives it, for the objective of (4.11); or ``centre(U)``, if `moving`.
     sigma : float
     moving : bool

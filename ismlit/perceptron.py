@@ -27,8 +27,8 @@ class Perceptron:
 
     Attributes
     ----------
-    theta : array of shape (m,), or (r, m) for r networks
-        All weights, to be changed in place.
+    theta : array of shape (m,) or (r, m)
+        All weights, of one network or of r, to be changed in place.
 
     Examples
     --------
