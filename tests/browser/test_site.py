@@ -273,6 +273,9 @@ def look_at(page, tab, address):
         except Error:
             has_mathjax = False
     result = tab.evaluate(MEASURE)
+    if result["overflow"] > 0 or result["wide"]:  # formulas just opened may still be moving
+        tab.wait_for_timeout(2000)
+        result = tab.evaluate(MEASURE)
     for event, listener in listeners.items():
         tab.remove_listener(event, listener)
     found = dict(complaints=complaints, has_mathjax=has_mathjax, bytes=sum(map(transferred, files)))
