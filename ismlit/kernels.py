@@ -423,6 +423,8 @@ class RelativeGaussian(_Exponential):
     rate = 0.5
 
     def __post_init__(self):
+        if all(map(_is_symbolic, self.sigmas)):
+            return
         sigmas = np.array(self.sigmas, dtype=float)
         if sigmas.ndim != 1 or not (np.isfinite(sigmas).all() and (sigmas > 0).all()):
             raise ValueError(
@@ -431,7 +433,7 @@ class RelativeGaussian(_Exponential):
             )
 
     def scale(self, n):
-        sigmas = np.asarray(self.sigmas, dtype=float)
+        sigmas = np.asarray(self.sigmas)
         if len(sigmas) != n:
             raise ValueError(
                 f"RelativeGaussian has {len(sigmas)} bandwidths but is used on {n} samples; "
@@ -493,4 +495,5 @@ class Sum(Kernel):
         return self._combined("d2f", beta, xp)
 
     def __repr__(self):
-        return " + ".join(f"{weight:g}*{kernel!r}" for weight, kernel in self.parts)
+        text = lambda weight: str(weight) if _is_symbolic(weight) else f"{weight:g}"
+        return " + ".join(f"{text(weight)}*{kernel!r}" for weight, kernel in self.parts)

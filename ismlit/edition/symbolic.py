@@ -10,6 +10,7 @@ from functools import cached_property
 
 import sympy as sp
 
+from ismlit.edition.steps import laplacian_coefficients, steps_of
 from ismlit.kernels import Kernel, symbolic_functions
 
 
@@ -20,7 +21,7 @@ class Derivation:
     Parameters
     ----------
     kernel : Kernel
-        Of a single formula; parameters may be sympy symbols, e.g.
+        Parameters and weights of a sum may be sympy symbols, e.g.
         ``Gaussian(sp.Symbol("sigma", positive=True))``.
     n, d, q : int
         Samples, features, components of the symbolic problem.
@@ -49,6 +50,14 @@ class Derivation:
         return self.X.rows
 
     @cached_property
+    def parts(self):
+        """The kernel's terms as pairs (weight, `Derivation`): itself, unless it is a sum."""
+        terms = self.kernel.terms()
+        if len(terms) == 1 and terms[0][1] is self.kernel:
+            return [(1, self)]
+        return [(mu, Derivation(part, self.X, self.W, self.Gamma)) for mu, part in terms]
+
+    @cached_property
     def beta(self):
         """The symbol that stands for the argument of f, non-negative for differences."""
         sign = {"nonnegative": True} if self.kernel.pairs == "difference" else {"real": True}
@@ -56,12 +65,23 @@ class Derivation:
 
     def f(self, order=0):
         """f, f' or f'' as an expression in `beta`."""
-        return sp.diff(self.kernel.f(self.beta, symbolic_functions()), self.beta, order)
+        f = sp.nsimplify(self.kernel.f(self.beta, symbolic_functions()), rational=True)
+        return sp.diff(f, self.beta, order)
+
+    @cached_property
+    def widths(self):
+        """Factors u with f seeing u_i u_j beta_ij (a bandwidth for each sample), or None."""
+        return self.kernel.scale(self.n)
+
+    def share(self, i, j):
+        """u_i u_j, or 1."""
+        return 1 if self.widths is None else self.widths[i] * self.widths[j]
 
     def a_b(self, i, j):
         """The two vectors of beta = a' W W' b."""
         x, y = self.X[i, :].T, self.X[j, :].T
-        return (x, y) if self.kernel.pairs == "inner" else (x - y, x - y)
+        a, b = (x, y) if self.kernel.pairs == "inner" else (x - y, x - y)
+        return self.share(i, j) * a, b
 
     def A(self, i, j):
         """A_ij = b a' + a b'."""
@@ -75,17 +95,19 @@ class Derivation:
         return self.f(order).subs(self.beta, (a.T * W * W.T * b)[0])
 
     def _sum(self, term):
+        """The sum over all pairs, and over the parts of a sum."""
         pairs = [(i, j) for i in range(self.n) for j in range(self.n)]
-        start = term(*pairs[0])
-        for pair in pairs[1:]:
-            start = start + term(*pair)
-        return start
+        terms = [mu * term(part, *pair) for mu, part in self.parts for pair in pairs]
+        total = terms[0]
+        for each in terms[1:]:
+            total = total + each
+        return total
 
     # ------------------------------------------------ the derived quantities
 
     def objective(self, W=None):
         """J(W), by definition (eq-5.1)."""
-        return self._sum(lambda i, j: self.Gamma[i, j] * self.value(0, i, j, W))
+        return self._sum(lambda D, i, j: D.Gamma[i, j] * D.value(0, i, j, W))
 
     @cached_property
     def gradient(self):
@@ -95,18 +117,36 @@ class Derivation:
 
     def phi(self, W=None):
         """Phi by its definition (eq-5.2): 1/2 sum Gamma f' A."""
-        return self._sum(lambda i, j: self.Gamma[i, j] * self.value(1, i, j, W) * self.A(i, j) / 2)
+        return self._sum(lambda D, i, j: D.Gamma[i, j] * D.value(1, i, j, W) * D.A(i, j) / 2)
+
+    def gram(self):
+        """K, entry by entry."""
+        return self._entries(lambda i, j: self.value(0, i, j))
+
+    def shares(self):
+        """The factors u_i u_j as a matrix."""
+        return self._entries(self.share)
 
     @cached_property
     def psi(self):
         """Psi = Gamma o f'(beta) as an n x n matrix (eq-C.25)."""
-        return sp.Matrix(self.n, self.n, lambda i, j: self.Gamma[i, j] * self.value(1, i, j))
+        return self._entries(lambda i, j: self.Gamma[i, j] * self.value(1, i, j) * self.share(i, j))
+
+    def _entries(self, entry):
+        return sp.Matrix(self.n, self.n, entry)
+
+    def form(self, X, weights, degrees):
+        """1/2 sum weights_ij A_ij as X'(u D + v weights)X, with u and v as sympy finds them."""
+        u, v = laplacian_coefficients(self.kernel.pairs)
+        middle = weights if u == 0 else degrees + v / u * weights
+        if isinstance(middle, sp.MatAdd):  # its terms in this order, not sympy's
+            middle = sp.MatAdd(degrees, v / u * weights)
+        return sp.MatMul(u or v, X.T, middle, X)
 
     def phi_matrix(self):
         """Phi from Psi: X' Psi X, or 2 X'(D - Psi)X (eq-C.26, eq-C.27)."""
-        if self.kernel.pairs == "inner":
-            return self.X.T * self.psi * self.X
-        return 2 * self.X.T * (self.degree(self.psi) - self.psi) * self.X
+        forms = [mu * D.form(D.X, D.psi, D.degree(D.psi)).doit() for mu, D in self.parts]
+        return sum(forms[1:], forms[0])
 
     @staticmethod
     def degree(matrix):
@@ -124,46 +164,17 @@ class Derivation:
 
     def phi_derivative(self, Z):
         """d/dt Phi(W + tZ) at t = 0, by its formula 1/2 sum Gamma f'' (Z'AW) A."""
-        return self._sum(
-            lambda i, j: (
-                self.Gamma[i, j]
-                * self.value(2, i, j)
-                * (Z.T * self.A(i, j) * self.W).trace()
-                * self.A(i, j)
-                / 2
-            )
-        )
+        along = lambda D, i, j: (Z.T * D.A(i, j) * D.W).trace() * D.A(i, j)
+        return self._sum(lambda D, i, j: D.Gamma[i, j] * D.value(2, i, j) * along(D, i, j) / 2)
 
     # ------------------------------------------------ what the reader sees
 
-    def latex(self):
-        """The derivation in lines: f, f', Psi, Phi, Phi_0, and f'' of the Hessian."""
-        psi = sp.latex(sp.simplify(self.f(1)))
-        at_zero = sp.simplify(self.f(1).subs(self.beta, 0))
-        if self.kernel.pairs == "inner":
-            form, start = r"X^T \Psi X", rf"{_factor(at_zero)} X^T \Gamma X"
-        else:
-            form = r"2\,X^T (D_\Psi - \Psi) X"
-            start = rf"{_factor(2 * at_zero)} X^T (D_\Gamma - \Gamma) X"
-        lines = [
-            rf"f(\beta) &= {sp.latex(self.f())}",
-            rf"\Psi_{{ij}} = \Gamma_{{ij}} f'(\beta_{{ij}}),\quad f'(\beta) &= {psi}",
-            rf"\Phi &= {form}",
-            rf"\Phi_0 &= {start}",
-            rf"f''(\beta) &= {sp.latex(sp.simplify(self.f(2)))}",
-        ]
-        return r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}"
+    def steps(self):
+        """The derivation in lines, from f to Phi_0 (`ismlit.edition.steps.Steps`)."""
+        return steps_of(self)
 
     def _repr_latex_(self):
-        return f"$\\displaystyle {self.latex()}$"
-
-
-def _factor(value):
-    """A factor before a matrix: nothing for 1, a sign for -1, a sum in brackets."""
-    if value in (1, -1):
-        return "" if value == 1 else "-"
-    text = sp.latex(value)
-    return rf"\left({text}\right)" if value.is_Add else text
+        return self.steps()._repr_latex_()
 
 
 def derive(kernel, n=3, d=2, q=1):

@@ -1,20 +1,19 @@
 """The symbolic twin against calculus, and the numeric library against the twin."""
 
-import re
-
 import numpy as np
 import pytest
 import sympy as sp
 from numpy.testing import assert_allclose
 
 from ismlit.edition import same
-from ismlit.edition.symbolic import _factor, derive
+from ismlit.edition.symbolic import derive
 from ismlit.kernels import (
     Gaussian,
     Kernel,
     Linear,
     Multiquadratic,
     Polynomial,
+    RelativeGaussian,
     Squared,
 )
 from ismlit.problem import Problem
@@ -63,44 +62,60 @@ def test_numbers_agree_with_the_symbolic_twin(kernel, rng):
         assert_allclose(number, expected, atol=1e-11)  # rounding of sums of O(10)
 
 
-def test_latex_is_readable():
-    text = derive(Gaussian(sigma), n=2)._repr_latex_()
-    assert r"2\,X^T (D_\Psi - \Psi) X" in text and r"- \frac{e^{" in text
+MU = sp.symbols("mu_1 mu_2", positive=True)
+WIDTHS = sp.symbols("sigma_1:4", positive=True)
+LINES = [
+    *SYMBOLIC,
+    *ANY,
+    RelativeGaussian(WIDTHS),
+    MU[0] * Gaussian(sigma) + MU[1] * Polynomial(3, c),
+]
 
 
-def factor_of(kernel):
-    """What stands before the matrix in the line of Phi_0."""
-    return re.search(r"\\Phi_0 &= (.*?) X\^T", derive(kernel, n=2).latex()).group(1)
+@pytest.mark.parametrize("kernel", LINES, ids=repr)
+def test_the_lines_of_a_derivation_are_what_the_double_sum_gives(kernel):
+    """By differentiating J; the letters of the lines stand for matrices that are not Phi's."""
+    D = derive(kernel)
+    steps = D.steps()
+    assert same(2 * steps.explicit("Phi") * D.W, D.gradient)
+    assert same((D.W.T * steps.explicit("Phi_0") * D.W)[0], D.taylor())
 
 
-def open_signs(text):
-    """The plus and minus signs of a formula outside of all braces, its first letter aside."""
-    depth, found = 0, 0
-    for letter in text[1:]:
-        depth += (letter == "{") - (letter == "}")
-        found += letter in "+-" and depth == 0
-    return found
+def test_widths_of_a_kernel_reach_the_library(rng):
+    """One bandwidth per sample: symbolic, and then as numbers."""
+    widths, X, W = rng.uniform(1, 2, 3), rng.standard_normal((3, 2)), rng.standard_normal((2, 1))
+    D, G = derive(RelativeGaussian(WIDTHS)), np.diag([1.0, 2.0, 3.0]) - 1
+    values = dict(zip(WIDTHS, widths, strict=True)) | dict(zip(D.W, W.ravel(), strict=True))
+    values |= dict(zip(D.X, X.ravel(), strict=True)) | dict(zip(D.Gamma, G.ravel(), strict=True))
+    expected = np.array(D.phi().subs(values).evalf(20), dtype=float)
+    assert_allclose(Problem(X, G, RelativeGaussian(widths)).phi(W), expected, atol=1e-11)
 
 
-def test_a_sum_before_a_matrix_stands_in_brackets():
-    """-1/s² - 1/t² has no plus sign, and still multiplies the matrix as a whole."""
-    s, t = sp.symbols("s t", positive=True)
-    for kernel in (Gaussian(s) + Gaussian(t), Gaussian(s) + Squared(), Linear() + Polynomial(2, t)):
-        text = factor_of(kernel)
-        assert open_signs(text) and text.startswith(r"\left(") and text.endswith(r"\right)")
-    for value in (s + t, s - t, -s - t, -1 - s):
-        assert _factor(value) == rf"\left({sp.latex(value)}\right)"
-    for value in (2 * s, -s / t, s * (s + t)):
-        assert _factor(value) == sp.latex(value)
+def test_lines_are_readable():
+    text = derive(Gaussian(sigma))._repr_latex_()
+    assert (
+        r"- \frac{1}{\sigma^{2}} X^{T} \left(D_{\Gamma \circ K} - \Gamma \circ K\right) X" in text
+    )
+    assert r"2 \left(x_{i} - x_{j}\right)" in derive(Squared())._repr_latex_()
+    both = derive(LINES[-1]).steps()
+    assert list(both) == ["weights 1", "weights 2", "Phi", "Phi_0"] and "+ -" not in both.latex()
 
 
-def test_a_factor_of_one_is_not_written():
-    """1 is nothing, -1 a sign, any other number itself; differences bring a factor of 2."""
-    assert factor_of(Linear()) == "" and factor_of(Squared()) == "-2"
-    assert factor_of(Kernel(lambda beta, xp: -beta, "inner")) == "-"
-    assert factor_of(Kernel(lambda beta, xp: beta / 2, "difference")) == ""
-    assert factor_of(Kernel(lambda beta, xp: -beta / 2, "difference")) == "-"
-    assert factor_of(Kernel(lambda beta, xp: 11 * beta, "inner")) == "11"
+@pytest.mark.parametrize(
+    ("kernel", "factor"),
+    [
+        (Linear(), "X"),
+        (Squared(), "- 2 X"),
+        (Kernel(lambda beta, xp: -beta, "inner"), "- X"),
+        (Kernel(lambda beta, xp: beta / 2, "difference"), "X"),
+        (Kernel(lambda beta, xp: 11 * beta, "inner"), "11 X"),
+        (Gaussian(2), r"- \frac{1}{4} X"),
+    ],
+    ids=repr,
+)
+def test_a_factor_stands_in_front_and_one_is_not_written(kernel, factor):
+    step = derive(kernel).steps()["Phi_0"]
+    assert step.latex().startswith(rf"\Phi_{{0}} &= {factor}^{{T}}")
 
 
 def test_same_tells_identities_from_near_misses():
