@@ -119,6 +119,23 @@ class Derivation:
         """Phi by its definition (eq-5.2): 1/2 sum Gamma f' A."""
         return self._sum(lambda D, i, j: D.Gamma[i, j] * D.value(1, i, j, W) * D.A(i, j) / 2)
 
+    def slope_in_P(self):
+        """The symmetric part of dJ/dP at P = WW': beta = a'Pb, and J differentiated by sympy.
+
+        Another road to Phi, which does not know (eq-5.2), and sees Phi itself, not Phi W.
+        """
+        d = self.W.rows
+        P = sp.Matrix(d, d, lambda k, m: sp.Symbol(f"P_{k + 1}{m + 1}"))
+
+        def term(D, i, j):
+            a, b = D.a_b(i, j)
+            return D.Gamma[i, j] * D.f().subs(D.beta, (a.T * P * b)[0].expand())
+
+        J = self._sum(term)
+        slope = P.applyfunc(lambda entry: sp.diff(J, entry))
+        here = dict(zip(P, self.W * self.W.T, strict=True))
+        return ((slope + slope.T) / 2).subs(here).doit()
+
     def gram(self):
         """K, entry by entry."""
         return self._entries(lambda i, j: self.value(0, i, j))

@@ -29,6 +29,7 @@ def test_definition_9_and_theorem_5_3(kernel):
     assert same(D.gradient, 2 * D.phi() * D.W)
     assert not same(D.gradient, D.phi() * D.W)
     assert same(D.phi(), D.phi_matrix())
+    assert same(D.phi(), D.slope_in_P())
     assert same(D.taylor(), (D.W.T * D.phi_0() * D.W).trace())
 
 

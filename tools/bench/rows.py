@@ -89,12 +89,15 @@ def machine():
 
 
 def store(rows, path=HISTORY):
-    """Add one run to the history; a run of the same day on the same machine is replaced."""
+    """Add a run to the history; one of the same day on the same machine, row by row."""
     history = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     key = {"date": date.today().isoformat(), **machine()}
-    history = [entry for entry in history if {k: entry.get(k) for k in key} != key]
+    same = [entry for entry in history if {k: entry.get(k) for k in key} == key]
+    history = [entry for entry in history if entry not in same]
     kept = [{k: v for k, v in asdict(row).items() if v not in (None, "")} for row in rows]
     for row in kept:
         row["value"] = float(f"{row['value']:.3g}")
-    history.append({**key, "rows": kept})
+    merged = {row["work"]: row for entry in same for row in entry["rows"]}
+    merged |= {row["work"]: row for row in kept}
+    history.append({**key, "rows": list(merged.values())})
     path.write_text(json.dumps(history, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

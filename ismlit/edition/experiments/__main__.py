@@ -10,6 +10,7 @@ from tqdm import tqdm
 from ismlit.edition.experiments import (
     SEED,
     alternatives,
+    cycles,
     defaults,
     network_scaling,
     patience,
@@ -34,6 +35,7 @@ TABLES = {
     "table-5.5": table_5_5,
     "table-6.1": table_6_1,
     "network-scaling": network_scaling,
+    "cycles": cycles,
     "scaling": scaling,
     "peers": peers,
     "defaults": defaults,
