@@ -55,6 +55,7 @@ class Grid:
         for cell in others:
             tint = COLOURS.get(cell[:1])
             style = f"background: color-mix(in srgb, {tint} 20%, transparent); " if tint else ""
+            style += "padding: 0.15em 0.6em; "
             style += "white-space: nowrap" if len(cell) < LONG else "min-width: 12em"
             cells.append(f'<td style="{style}">{escape(cell)}</td>')
         return "".join(cells)
