@@ -7,6 +7,9 @@ from html import escape
 COLOURS = {"✓": "#009e73", "✗": "#d55e00"}
 """What a cell that begins with the sign is tinted with: the sign says it without colour."""
 
+LONG = 25
+"""Characters from which on a cell may wrap."""
+
 
 class Grid:
     """Rows of words and numbers under named columns; the first column names the rows.
@@ -51,6 +54,8 @@ class Grid:
         cells = [f'<th scope="row">{escape(name)}</th>']
         for cell in others:
             tint = COLOURS.get(cell[:1])
-            ground = f' style="background: color-mix(in srgb, {tint} 20%, transparent)"'
-            cells.append(f"<td{ground if tint else ''}>{escape(cell)}</td>")
+            style = f"background: color-mix(in srgb, {tint} 20%, transparent); " if tint else ""
+            style += "padding: 0.15em 0.6em; "
+            style += "white-space: nowrap" if len(cell) < LONG else "min-width: 12em"
+            cells.append(f'<td style="{style}">{escape(cell)}</td>')
         return "".join(cells)

@@ -6,8 +6,10 @@ import os
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.preprocessing import FunctionTransformer
 
 from ismlit import datasets
+from ismlit.bandwidth import median_distance
 from ismlit.edition import files, printed, results, tables
 from ismlit.edition.experiments import __main__ as command
 from ismlit.edition.experiments import (
@@ -189,9 +191,80 @@ def test_peers_are_recomputed():
     for row in random_slice("peers", 3, set="wine"):
         if row["method"].startswith("UMAP"):
             continue  # an optional package
-        found = peers.row("wine", row["method"], folds=3)
+        found = peers.row("wine", row["method"], row["size"], folds=3)
         near = pytest.approx(row["test accuracy"][:3], abs=0.06)  # one sample of 18
         assert found["test accuracy"] == near
+
+
+def test_peers_are_compared_on_all_sets_in_both_dimensions():
+    """And UMAP, optional, at least in the plane."""
+    here = {(r["set"], r["method"], r["size"]) for r in STORED["peers"]}
+    wanted = [m for m in (*peers.PEERS, peers.ALL) if not m.startswith("UMAP")]
+    assert here >= {(s, m, q) for s in peers.SETS for q in peers.sizes(s) for m in wanted}
+    assert {s for s, m, q in here if m.startswith("UMAP") and q == 2} >= {"wine", "rings"}
+
+
+def test_inner_folds_choose_the_parameter(rng):
+    """The column that shows the classes; the first of equals; nothing where there is no grid."""
+    y = np.arange(90) % 3
+    X = np.c_[rng.standard_normal(90), y + 0.01 * rng.standard_normal(90)]
+    column = lambda q, k: FunctionTransformer(lambda Z: Z[:, [k % 10]])
+    pick = lambda *grid: peers.chosen(peers.Peer(column, grid), X, y, y, 1, 3)
+    assert (pick(0, 1), pick(1, 11), pick(11, 1), pick()) == (1, 1, 11, None)
+
+
+def test_the_planes_of_the_made_sets_are_what_they_say(rng):
+    """A regression of t on X finds the one of `redundant`, in as many samples as it takes."""
+    big = peers.redundant(20_000)
+    found = np.linalg.lstsq(big.data - big.data.mean(axis=0), big.continuous, rcond=None)[0]
+    assert principal_angles(found[:, None], big.plane).max() < 0.05
+    data = peers.two_indices()
+    u, v = (data.data @ data.plane).T
+    assert np.corrcoef(data.continuous, u + v**2)[0, 1] > 0.98
+    assert [int(np.sum(data.target == k)) for k in range(3)] == [134, 133, 133]
+
+
+def test_sliced_inverse_regression_of_classes_spans_what_lda_does(rng):
+    X, y = rng.standard_normal((60, 6)), np.arange(60) % 3
+    X[:, :2] += y[:, None] * [1.0, 0.5]
+    found = peers.SlicedInverseRegression(2).fit(X, y)
+    lda = peers.CappedLDA(2).fit(X, y)
+    assert principal_angles(found.weights_, lda.scalings_[:, :2]).max() < 1e-8
+    assert found.transform(X).shape == (60, 2)
+
+
+@pytest.mark.parametrize(("link", "finds"), [(np.tanh, True), (np.square, False)])
+def test_sliced_inverse_regression_finds_a_rising_index_and_no_even_one(link, finds, rng):
+    """Li (1991): under an even link the mean of X does not move with y."""
+    X, b = rng.standard_normal((2000, 5)), orthonormal(5, 1, rng)
+    y = link(X @ b).ravel() + 0.1 * rng.standard_normal(2000)
+    weights = peers.SlicedInverseRegression(1).fit(X, y).weights_
+    assert (np.degrees(principal_angles(weights, b).max()) < 5) == finds
+
+
+@pytest.mark.parametrize("link", [np.tanh, np.square])
+def test_gradient_kdr_finds_an_index_under_either_link(link, rng):
+    X, b = rng.standard_normal((400, 5)), orthonormal(5, 1, rng)
+    y = link(X @ b).ravel() + 0.1 * rng.standard_normal(400)
+    weights = peers.GradientKDR(1).fit(X, y).weights_
+    assert np.degrees(principal_angles(weights, b).max()) < 8
+    assert_allclose(weights.T @ weights, np.eye(1), atol=1e-12)
+
+
+def test_gradient_kdr_averages_the_gradients_of_a_kernel_ridge_regression(rng):
+    """Two classes: outer products of the numerical gradient of scikit-learn's regression."""
+    from sklearn.kernel_ridge import KernelRidge
+
+    X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
+    gamma = 1 / (2 * median_distance(X) ** 2)
+    indicators = np.c_[y == 0, y == 1].astype(float)
+    ridge = KernelRidge(alpha=30 * 0.01, kernel="rbf", gamma=gamma).fit(X, indicators)
+    step, outer = 1e-5, np.zeros((3, 3))
+    moved = lambda e: (ridge.predict(X + step * e) - ridge.predict(X - step * e)) / (2 * step)
+    slopes = np.array([moved(e) for e in np.eye(3)])  # (d, n, classes)
+    outer = np.einsum("inc,jnc->ij", slopes, slopes)
+    found = peers.GradientKDR(2, ridge=0.01).fit(X, y)
+    assert principal_angles(found.weights_, np.linalg.eigh(outer)[1][:, 1:]).max() < 1e-6
 
 
 def test_passes_of_figure_5_2_are_recomputed():
