@@ -45,6 +45,9 @@ GAMMAS = ("labels", "positive", "negative", "indefinite")
 """HSIC's centred weights of labels, semidefinite weights of either sign, and arbitrary ones."""
 
 
+_STATIONARY = {}
+
+
 class Draw:
     """One random case, the same for the same `index` and `seed`.
 
@@ -136,6 +139,37 @@ class Draw:
         """Orthonormal columns."""
         rng = np.random.default_rng(self.seeds[3])
         return np.linalg.qr(rng.standard_normal((self.d, self.q)))[0]
+
+    def objective(self, V):
+        """J at any matrix V, over all pairs from f alone: not by the library's passes."""
+        inner, J = self.X @ V @ V.T @ self.X.T, 0.0
+        apart = np.maximum(np.diag(inner)[:, None] - inner - inner.T + np.diag(inner), 0)
+        for weight, part in self.kernel.terms():
+            J = J + weight * np.sum(self.Gamma * part.f(inner if part.pairs == "inner" else apart))
+        return J
+
+    def stationary(self):
+        """`SecondOrder` at a point with Phi W = W Lambda, by Newton's method from W; or None.
+
+        Of every kind: maxima, minima and saddles. The points of a draw are kept.
+        """
+        from ismlit.grassmann import SecondOrder, geodesic
+
+        key = (self.n, self._kernel, *self.seeds[0].entropy)
+        if key in _STATIONARY:
+            return _STATIONARY[key]
+        V, _STATIONARY[key] = self.W, None
+        for _ in range(40):
+            phi = self.problem.phi(V)
+            at = SecondOrder(self.problem, V, phi)
+            slope = (at.W_bar.T @ phi @ at.W).ravel()
+            if np.linalg.norm(slope) < 1e-12 * np.linalg.norm(phi):
+                _STATIONARY[key] = at
+                break
+            z = np.linalg.lstsq(np.diag(at.kd) - at.m_dense(), slope)[0]
+            z *= min(1, 0.5 / np.linalg.norm(z))
+            V = geodesic(at.W, at.W_bar @ z.reshape(at.shape), 1)
+        return _STATIONARY[key]
 
     @cached_property
     def Z(self):
