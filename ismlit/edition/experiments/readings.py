@@ -566,7 +566,7 @@ def _stored_as(table, reading, row):
     if table == "table-5.4":
         return (*place, "ISM, published" if method == "ISM" else method)
     signed = place[2] in ("squared", "multiquadratic")
-    return (*place[:2], place[2] + ", printed sign" * signed, "")
+    return (*place[:2], place[2] + ", similarity" * signed, "")
 
 
 def _values(run, quantity, row, reading):
