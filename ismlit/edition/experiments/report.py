@@ -115,7 +115,8 @@ def _table_5_4():
         name, paradigm, kernel, method = cell.row
         without = "" if paradigm == "supervised" else "unsupervised-"
         claim = f"tab-5.4-{name.lower()}-{without}{kernel}"
-        claim = claim if method == "ISM" else f"tab-5.4-{method.lower()}"
+        if method != "ISM":
+            claim = f"tab-5.4-{'peers-unsupervised' if without else method.lower()}"
         yield _of_cell(claim, "table-5.4", " ".join(cell.row), cell, reading)
 
 
