@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ismlit.edition import printed, results
-from ismlit.edition.experiments import table_3_1, table_4_2, table_4_6, table_5_4, table_6_1
+from ismlit.edition.experiments import readings, table_3_1, table_4_2, table_4_6, table_6_1
 
 PEERS = {"AEC": "aec", "DEC": "dec", "IMSAT": "imsat", "SN": "sn", "SC": "sc", "k-means": "kmeans"}
 
@@ -111,33 +111,18 @@ def _table_4_6(name, table):
 
 
 def _table_5_4():
-    stored = {(r["set"], r["paradigm"], r["kernel"], r["method"]): r for r in results("table-5.4")}
-    for row in printed("table-5.4"):
-        name, paradigm, kernel, method = (row[k] for k in ("set", "paradigm", "kernel", "method"))
-        ours = "ISM, published" if method == "ISM" else method
-        found = stored.get((name, paradigm, kernel, ours))
-        target = table_5_4.printed_row(name, kernel, paradigm, method)
-        if found is None or np.isnan(target["cost"]):
-            continue  # not run, or nothing printed
+    for cell, reading in _by_either("table-5.4"):
+        name, paradigm, kernel, method = cell.row
         without = "" if paradigm == "supervised" else "unsupervised-"
         claim = f"tab-5.4-{name.lower()}-{without}{kernel}"
-        claim = claim if method == "ISM" else f"tab-5.4-{method.lower()}"
-        label = f"{name} {paradigm} {kernel} {method}"
-        for key, (reading, values, agrees) in table_5_4.compare(found, target).items():
-            wanted = _printed(row, key, f"{key}_sd")
-            what = key if key == "cost" else "accuracy" if paradigm == "supervised" else "NMI"
-            yield _number(claim, "table-5.4", label, what, wanted, values, reading, agrees)
+        if method != "ISM":
+            claim = f"tab-5.4-{'peers-unsupervised' if without else method.lower()}"
+        yield _of_cell(claim, "table-5.4", " ".join(cell.row), cell, reading)
 
 
 def _table_5_5():
-    stored = {(r["set"], r["paradigm"], r["kernel"]): r for r in results("table-5.5")}
-    for row in printed("table-5.5"):
-        name, paradigm, kernel = row["set"], row["paradigm"], row["kernel"]
-        signed = f"{kernel}, similarity" if kernel in ("squared", "multiquadratic") else kernel
-        found = stored[name, paradigm, signed]
-        target = {k: float(row[k] or "nan") for k in ("score", "score_sd")}
-        reading, values, agrees = table_5_4.nearest_score(found, target)
-        reading += "; sign of a similarity" * (signed != kernel)
+    for cell, reading in _by_either("table-5.5"):
+        name, paradigm, kernel, _ = cell.row
         claim = f"tab-5.5-{name.lower()}"
         special = {"gaussian + polynomial": "-gp", "multiquadratic": "-multiquadratic"}
         if paradigm == "unsupervised":
@@ -145,10 +130,22 @@ def _table_5_5():
         elif (name, kernel) not in NOT_APART:
             claim += special.get(kernel, "")
         claim = "tab-5.5" if claim == "tab-5.5-wine" else claim
-        what = "accuracy" if paradigm == "supervised" else "NMI"
-        wanted = _printed(row, "score", "score_sd")
-        label = f"{name} {paradigm} {kernel}"
-        yield _number(claim, "table-5.5", label, what, wanted, values, reading, agrees)
+        yield _of_cell(claim, "table-5.5", f"{name} {paradigm} {kernel}", cell, reading)
+
+
+def _by_either(table):
+    """Each printed number by the program's reading, or by the text's where that alone fits."""
+    for code, text in zip(readings.cells(table), readings.cells(table, readings.TEXT)):
+        reading = "text" if text.fits and not code.fits else "code"
+        cell = text if reading == "text" else code
+        if cell.values is not None:
+            yield cell, reading
+
+
+def _of_cell(claim, table, row, cell, reading):
+    supervised = cell.row[1] == "supervised"
+    quantity = "cost" if cell.quantity == "cost" else "accuracy" if supervised else "NMI"
+    return _number(claim, table, row, quantity, cell.shown, cell.values, reading, cell.fits)
 
 
 NOT_APART = [

@@ -22,7 +22,7 @@ from sklearn.svm import SVC
 from ismlit.bandwidth import median_distance
 from ismlit.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
 from ismlit.edition import printed
-from ismlit.edition.experiments import SEED, SETS, prepared
+from ismlit.edition.experiments import SEED, SETS, prepared, readings
 from ismlit.gamma import embedding_gamma, label_gamma
 from ismlit.kernels import Gaussian, Polynomial
 from ismlit.pairs import betas, gram
@@ -77,7 +77,7 @@ def fold(X, y, kernel_of, solver, train, test):
     )
     found |= accuracies(A @ W, y[train], B @ W, y[test])
     costs = {
-        f"cost: {name}": value for name, value in readings(A, W, gamma, made, q, result.objective)
+        f"cost: {name}": value for name, value in costs_of(A, W, gamma, made, q, result.objective)
     }
     return found | costs
 
@@ -96,7 +96,7 @@ def accuracies(A, y_A, B, y_B):
     return found
 
 
-def readings(A, W, gamma, kernel, q, J):
+def costs_of(A, W, gamma, kernel, q, J):
     """(name, cost) of each reading: minus the sum of Gamma times a matrix."""
     yield "as described", -J
     trace = float(np.sum(gamma.F**2 * gamma.s))
@@ -174,7 +174,7 @@ def clustered(X, y, kernel, solver, large=False):
         again = SpectralClustering(q, affinity="precomputed", random_state=SEED)
         scores["NMI, spectral clustering of XW"] = agreement(again.fit_predict(affinity))
     gamma, J = embedding_gamma(found.U), found.objective
-    costs = {f"cost: {k}": [float(v)] for k, v in readings(X, found.W, gamma, kernel, q, J)}
+    costs = {f"cost: {k}": [float(v)] for k, v in costs_of(X, found.W, gamma, kernel, q, J)}
     return {
         "objective": [found.objective],
         "residual": [found.result.residual],
@@ -207,19 +207,10 @@ def rows(only="", folds=10, jobs=1):
                     else:
                         numbers = unsupervised_row(name, kernel, method)
                     yield dict(set=name, paradigm=paradigm, kernel=kernel, method=method, **numbers)
+    yield from readings.rows("table-5.4", only, folds)
 
 
 # ---------------------------------------------------------------- what notebooks ask for
-
-
-def run(name, kernel, *, folds=10, method="ISM, published"):
-    """{number: (mean, standard deviation over folds)} for one set and kernel, supervised."""
-    found = supervised_row(name, kernel, method, folds=folds)
-    keep = {k: v for k, v in found.items() if k.startswith("cost") or "accuracy" in k}
-    return {
-        key.removeprefix("cost: "): (float(np.mean(values)), float(np.std(values)))
-        for key, values in keep.items()
-    }
 
 
 def printed_row(name, kernel, paradigm="supervised", method="ISM"):
@@ -227,57 +218,3 @@ def printed_row(name, kernel, paradigm="supervised", method="ISM"):
     keep = dict(set=name, kernel=kernel, paradigm=paradigm, method=method)
     row = next(r for r in printed("table-5.4") if keep.items() <= r.items())
     return {key: float(row[key] or "nan") for key in NUMBERS}
-
-
-def nearest(row, target):
-    """(reading, its values over folds) of the cost nearest to a printed one, relatively."""
-    costs = {k.removeprefix("cost: "): v for k, v in row.items() if k.startswith("cost")}
-    costs.setdefault("as described", [-J for J in row["objective"]])
-    ratios = {k: np.mean(v) / target["cost"] for k, v in costs.items()}
-    name = min(ratios, key=lambda k: abs(np.log(ratios[k])) if ratios[k] > 0 else np.inf)
-    return name, costs[name]
-
-
-def nearest_score(row, target):
-    """(reading, its values, whether near enough): the first that fits, else the nearest one."""
-    scores = {k: v for k, v in row.items() if "accuracy" in k or "NMI" in k}
-    gaps = {k: abs(np.mean(v) - target["score"]) for k, v in scores.items()}
-    fitting = [k for k, v in scores.items() if _near_score(v, target)]
-    name = next(iter(fitting), min(gaps, key=gaps.get))
-    return name, scores[name], bool(fitting)
-
-
-def compare(row, target):
-    """{"cost", "score": (reading, its values, whether it fits the printed number)}.
-
-    Within one printed deviation, or, where none is printed, 1 % of the cost and 0.02 of the
-    score; never closer than half a percent of accuracy.
-    """
-    reading, values = nearest(row, target)
-    slack = target["cost_sd"] if target["cost_sd"] >= 0 else 0.01 * abs(target["cost"])
-    fits = bool(abs(np.mean(values) - target["cost"]) <= slack)
-    return {"cost": (reading, values, fits), "score": nearest_score(row, target)}
-
-
-def row_reproduced(row, target):
-    """Print a stored row beside the printed one; whether cost and score fit by some reading."""
-    found = compare(row, target)
-    reading, values, cost_fits = found["cost"]
-    score, _, score_fits = found["score"]
-    print(f"cost:  printed {target['cost']:.6g}, nearest {np.mean(values):.6g} ({reading})")
-    print(f"score: printed {target['score']:.3g}, fits {score if score_fits else 'no reading'}")
-    return cost_fits and score_fits
-
-
-def _near_score(values, target):
-    slack = target["score_sd"] if target["score_sd"] >= 0 else 0.02
-    return abs(np.mean(values) - target["score"]) <= max(slack, 0.005)
-
-
-def reproduced(found, target, scores=("test accuracy",)):
-    """Does some reading fit the cost, and some of `scores` the score, within one printed sd?"""
-    costs = [mean for name, (mean, _) in found.items() if "accuracy" not in name]
-    cost_fits = any(abs(c - target["cost"]) <= target["cost_sd"] for c in costs)
-    score_fits = any(abs(found[s][0] - target["score"]) <= target["score_sd"] for s in scores)
-    print("cost fits:", cost_fits, "| accuracy fits:", score_fits)
-    return bool(cost_fits and score_fits)

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
-
 from ismlit.bandwidth import median_distance
 from ismlit.dependence import aligned_sum
-from ismlit.edition.experiments import SETS, prepared
+from ismlit.edition.experiments import SETS, prepared, readings
 from ismlit.edition.experiments.table_5_4 import clustered, fold, splits
 from ismlit.kernels import Gaussian, Kernel, Linear, Polynomial
 from ismlit.solver import published_ism
@@ -59,16 +57,4 @@ def rows(only="", folds=10, jobs=1):
                     X, y = prepared(name)
                     numbers = clustered(X, y, made(kernel, X), PUBLISHED)
                 yield dict(set=name, paradigm=paradigm, kernel=kernel, **numbers)
-
-
-def table_5_5(name, signs=(1, -1), folds=10):
-    """Test accuracy by (kernel, sign) as (mean, sd): linear, squared, multiquadratic.
-
-    Sign +1 is the print's (a distance is maximised against Gamma), -1 the similarity.
-    """
-    words = {1: "printed sign", -1: "similarity"}
-    rows = {("linear", 1): "linear"}
-    rows |= {(k, s): f"{k}, {words[s]}" for k in FORMULAS for s in signs}
-    found = {key: supervised_row(name, row, folds=folds) for key, row in rows.items()}
-    scores = {key: row["test accuracy"] for key, row in found.items()}
-    return {key: (float(np.mean(s)), float(np.std(s))) for key, s in scores.items()}
+    yield from readings.rows("table-5.5", only, folds)
