@@ -151,12 +151,13 @@ def test_a_printed_row_is_compared_cell_by_cell():
     row |= {f"{key} sd": "" for key in ("cost", "NMI", "CQ", "novelty")}
     good = dict(set="SG", method="ISM", init="SI", reading="program", NMI=[0.96], novelty=[0.0])
     good |= {"CQ": [2.0], "cost": [-1.19]}
-    assert table_3_1.compare(row, good) == dict(NMI=1, CQ=2, novelty=2, cost=1)
+    assert table_3_1.compare(row, good) == dict(NMI=2, CQ=2, novelty=2, cost=2)
+    assert table_3_1.compare(row | {"NMI": "1.00"}, good)["NMI"] == 1
     bad = good | {"NMI": [0.9], "CQ": [1.8], "cost": [-1.4], "reading": "centred"}
     assert table_3_1.compare(row, bad) == dict(NMI=0, CQ=0, novelty=2, cost=0)
     other = good | {"NMI": [0.0], "reading": "program, q = 2"}
     best = table_3_1.verdict(row, [bad, good, other])
-    assert best == ("program", dict(NMI=1, CQ=2, novelty=2, cost=1))
+    assert best == ("program", dict(NMI=2, CQ=2, novelty=2, cost=2))
 
 
 def test_spreads_and_starts_of_one_s_own_are_allowed_for():
@@ -167,6 +168,8 @@ def test_spreads_and_starts_of_one_s_own_are_allowed_for():
     assert table_3_1.near(five, row, "NMI", sampled=False) == 0
     assert table_3_1.near(five, row, "NMI", sampled=True) == 1
     assert table_3_1.near([1.0] * 10, row, "NMI", sampled=True) == 0
+    row["CQ"] = "1.00"
+    assert table_3_1.near([0.9, 1.1] * 5, row, "CQ", sampled=False) == 2
     assert table_3_1.near([0.5, 1.5] * 5, row, "CQ", sampled=False) == 1  # not its spread
 
 

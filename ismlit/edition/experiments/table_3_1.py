@@ -187,7 +187,7 @@ READINGS = {"text": "centred", "program": "program"}
 """The two readings of the whole table, by the names of their stored rows."""
 BESIDE = {("SG", "ISM", "SI"): "program, q = 2"}
 """Another reading of one row, which the authors' log names."""
-SIGNS = {2: "=", 1: "✓", 0: "✗"}
+SIGNS = {2: "✓✓", 1: "✓", 0: "✗"}
 """To every printed digit; within the margin; neither."""
 
 
@@ -197,27 +197,37 @@ def stored_row(stored, row, reading):
     return next(r for r in stored if wanted.items() <= r.items())
 
 
-def to_the_digit(value, text):
-    """Whether a number, rounded as `text` is, is `text`."""
-    return round(value, len(text.partition(".")[2])) == float(text)
+def decimals(text):
+    """How many a printed number has."""
+    return len(text.partition(".")[2])
+
+
+def _cut(value, k):
+    """`value` rounded, and cut, to k decimals."""
+    return round(value, k), float(np.trunc(round(value * 10**k, 6)) / 10**k)
 
 
 def near(values, row, cell, sampled):
     """2 where mean and spread have every printed digit, 1 where the mean is within the margin, 0.
 
-    With starts of their own (`sampled`) two standard errors of both means are allowed as well, at
-    most 0.2 (of the printed mean, where that is above 1).
+    The print rounds most numbers and cuts some; either counts. Digits alone do not where half a
+    unit of the last one is above 0.05, or 5 % of a number above 1. With starts of their own
+    (`sampled`) two standard errors of both means are allowed as well, at most 0.2 (of the printed
+    mean, where that is above 1).
     """
     text, spread = row[cell], row[f"{cell} sd"]
     mean, wanted = float(np.mean(values)), float(text)
-    sds = (np.std(values), np.std(values, ddof=1) if len(values) > 1 else 0.0)
-    if to_the_digit(mean, text) and (not spread or any(to_the_digit(s, spread) for s in sds)):
-        return 2
     allowed = MARGIN[cell] * (abs(wanted) if cell in ("CQ", "cost") else 1)
     if sampled and len(values) > 1:
         error = 2 * np.sqrt((np.var(values) + float(spread or 0) ** 2) / RESTARTS)
         allowed += min(error, 0.2 * max(1.0, abs(wanted)))
-    return int(abs(mean - wanted) <= allowed + 1e-12)
+    within = abs(mean - wanted) <= allowed + 1e-12
+    fine = 0.5 * 10.0 ** -decimals(text) <= 0.05 * max(1.0, abs(wanted))
+    sds = [np.std(values), np.std(values, ddof=1)] if len(values) > 1 else []
+    rounds = lambda value, printed: float(printed) in _cut(value, decimals(printed))
+    if rounds(mean, text) and (not spread or any(rounds(sd, spread) for sd in sds)):
+        return 2 * int(fine or within)
+    return int(within)
 
 
 def compare(row, found):
@@ -245,3 +255,28 @@ def verdict(row, stored):
     )
     best = max(found, key=score)
     return best, found[best]
+
+
+def as_text(values, mean, spread):
+    """Mean and spread of `values`, with a decimal more than those printed have, at most three."""
+    told = []
+    for value, text in ((np.mean(values), mean), (np.std(values), spread)):
+        k = min(decimals(text) + 1, 3)
+        told.append(f"{round(float(value), k) + 0.0:.{k}f}")
+    return " ± ".join(told) if len(values) > 1 else told[0]
+
+
+def side_by_side(row, stored):
+    """A printed row and both readings, as {column: text}; a sign before what was recomputed."""
+    line = {"row": " ".join(row[key] for key in ("set", "method", "init"))}
+    for cell in CELLS:
+        mean, spread = row[cell], row[f"{cell} sd"]
+        line[f"{cell}, printed"] = f"{mean} ± {spread}" if spread else mean or "–"
+        for name, kept in READINGS.items():
+            found = stored_row(stored, row, kept)
+            told = "–"
+            if mean:
+                sign = SIGNS[compare(row, found)[cell]]
+                told = f"{sign} {as_text(found[cell], mean, spread or mean)}"
+            line[f"{cell}, {name}"] = told
+    return line
