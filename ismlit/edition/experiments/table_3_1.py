@@ -202,18 +202,22 @@ def decimals(text):
     return len(text.partition(".")[2])
 
 
-def _cut(value, k):
-    """`value` rounded, and cut, to k decimals."""
-    return round(value, k), float(np.trunc(round(value * 10**k, 6)) / 10**k)
+def _rounds(value, text):
+    return round(value, decimals(text)) == float(text)
+
+
+def _cuts(value, text):
+    scale_of = 10 ** decimals(text)
+    return float(np.trunc(round(value * scale_of, 6)) / scale_of) == float(text)
 
 
 def near(values, row, cell, sampled):
     """2 where mean and spread have every printed digit, 1 where the mean is within the margin, 0.
 
-    The print rounds most numbers and cuts some; either counts. Digits alone do not where half a
-    unit of the last one is above 0.05, or 5 % of a number above 1. With starts of their own
-    (`sampled`) two standard errors of both means are allowed as well, at most 0.2 (of the printed
-    mean, where that is above 1).
+    The print rounds most numbers and cuts some; either counts. But what is cut has to be within the
+    margin, and what is rounded where half a unit is above 0.05, or 5 % of a number above 1. With
+    starts of their own (`sampled`) two standard errors of both means are allowed as well, at most
+    0.2 (of the printed mean, where that is above 1).
     """
     text, spread = row[cell], row[f"{cell} sd"]
     mean, wanted = float(np.mean(values)), float(text)
@@ -224,9 +228,10 @@ def near(values, row, cell, sampled):
     within = abs(mean - wanted) <= allowed + 1e-12
     fine = 0.5 * 10.0 ** -decimals(text) <= 0.05 * max(1.0, abs(wanted))
     sds = [np.std(values), np.std(values, ddof=1)] if len(values) > 1 else []
-    rounds = lambda value, printed: float(printed) in _cut(value, decimals(printed))
-    if rounds(mean, text) and (not spread or any(rounds(sd, spread) for sd in sds)):
-        return 2 * int(fine or within)
+    digits = _rounds(mean, text) if fine else within and _rounds(mean, text)
+    digits = digits or (within and _cuts(mean, text))
+    if digits and (not spread or any(_rounds(s, spread) or _cuts(s, spread) for s in sds)):
+        return 2
     return int(within)
 
 
