@@ -59,18 +59,19 @@ def _printed(row, key, sd):
 def _table_3_1():
     stored = results("table-3.1")
     for row in printed("table-3.1"):
-        _, reading, near = table_3_1.verdict(row, stored)
-        found = table_3_1.stored_row(stored, row, reading)
-        gap = lambda item, row=row: abs(np.mean(item[1]) - float(row["cost"]))
-        how, cost = min(table_3_1.costs(found).items(), key=gap)
+        reading, cells = table_3_1.verdict(row, stored)
+        found = table_3_1.stored_row(stored, row, table_3_1.READINGS.get(reading, reading))
         name = f"{row['set']}-{row['method']}-{row['init']}"
-        for key, agrees in near.items():
-            values = cost if key == "cost" else found[key]
-            source = f"{reading}; cost {how}" if key == "cost" else reading
-            wanted = _printed(row, key, f"{key} sd")
-            label = name.replace("-", " ")
+        for key, sign in cells.items():
             yield _number(
-                f"tab-3.1-{name}", "table-3.1", label, key, wanted, values, source, agrees
+                f"tab-3.1-{name}",
+                "table-3.1",
+                name.replace("-", " "),
+                key,
+                _printed(row, key, f"{key} sd"),
+                found[key],
+                reading,
+                sign > 0,
             )
 
 

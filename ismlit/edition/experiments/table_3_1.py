@@ -1,6 +1,8 @@
 """Tables 3.1 and 3.2: alternative clustering by ISM, SM and DG, from two starts, on seven sets.
 
-The published alternation holds the degrees fixed while W moves; "ISM, exact" is ours.
+Two readings: as the text describes the runs, which holds the degrees while W moves ("centred" in
+the stored rows, H being in the objective), and as the authors' program ran ("program", from
+`program_3_1`). "ISM, exact" is ours.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ from sklearn.utils import Bunch
 from ismlit import datasets
 from ismlit.baselines import dimension_growth, stiefel_descent
 from ismlit.edition import printed
-from ismlit.edition.experiments import SEED
+from ismlit.edition.experiments import SEED, over_runs, program_3_1
 from ismlit.gamma import Gamma, centre, one_hot
 from ismlit.kernels import Gaussian
-from ismlit.pairs import Pairs, gram
+from ismlit.pairs import Pairs
 from ismlit.solver import published_ism
 from ismlit.spectral import Affinity, JointProblem, alternate, cluster_rows
 
@@ -37,12 +39,6 @@ SOLVERS = {
 }
 STEPS = (20, 21, 50, 51)
 """Caps on the steps of the published ISM, tried on WebKb, where it cycles between two points."""
-READINGS = {
-    "centred": dict(normalize="centred", from_labels=True),
-    "centred, U from X": dict(normalize="centred", from_labels=False),
-    "not centred, U from X": dict(normalize="degrees", from_labels=False),
-}
-"""What the text leaves open: whether H is applied, and where U starts."""
 
 
 def _standardised(bunch, divisor=1):
@@ -55,13 +51,13 @@ def _standardised(bunch, divisor=1):
 def flower():
     """Flower, standardised; existing: spectral clustering into 2, since none is published."""
     X = scale(datasets.load_flower().data)
-    U = embedded(X, Gaussian(2.0), 2, "degrees")
+    U = Affinity(Pairs(X, Gaussian(2.0)), normalize="degrees").leading(2)[0]
     return Bunch(data=X, existing=cluster_rows(U, 2, SEED), target=None)
 
 
-def embedded(X, kernel, k, normalize="centred"):
+def embedded(X, kernel, k):
     """The spectral embedding (n, k) of X itself."""
-    return Affinity(Pairs(X, kernel), normalize=normalize).leading(k)[0]
+    return Affinity(Pairs(X, kernel), normalize="centred").leading(k)[0]
 
 
 def _swapped(bunch):
@@ -106,7 +102,14 @@ def problem_of(name):
     bunch = (SETS | VARIANTS)[name]()
     sigma, weight, q = settings(name)
     X = bunch.data - bunch.data.mean(axis=0)
-    return X, bunch, Gaussian(sigma), weight, q, CLUSTERS.get(name, len(set(bunch.existing)))
+    return (
+        X,
+        bunch,
+        Gaussian(sigma),
+        weight,
+        q,
+        CLUSTERS.get(name, len(set(bunch.existing))),
+    )
 
 
 def solver_of(method):
@@ -117,141 +120,168 @@ def solver_of(method):
     return partial(SOLVERS["ISM"], max_iter=int(cap.split()[0]))
 
 
-def one(name, method="ISM", init="SI", reading="centred", seed=SEED, turns=TURNS):
-    """One run: what Table 3.1 measures, and the traces that any reading of its cost needs."""
+def one(name, method="ISM", init="SI", seed=SEED, turns=TURNS):
+    """One run of the text's: what Table 3.1 measures; of "ISM, exact" the objective alone."""
     X, bunch, kernel, weight, q, k = problem_of(name)
-    Y = one_hot(bunch.existing)
-    how, solver = READINGS[reading], solver_of(method)
-    affinity = how["normalize"]
-    columns = centre(Y) if affinity == "centred" else Y
-    if how["from_labels"] and Y.shape[1] == k:
-        start = Y / np.sqrt(Y.sum(axis=0))
-    else:
-        start = embedded(X, kernel, k, affinity)
+    Y, solver = one_hot(bunch.existing), solver_of(method)
+    U = Y / np.sqrt(Y.sum(axis=0)) if Y.shape[1] == k else embedded(X, kernel, k)
     W = np.linalg.qr(np.random.default_rng(seed).standard_normal((X.shape[1], q)))[0]
-    began = time.perf_counter()
+    began = time.process_time()
     with warnings.catch_warnings():  # a run that did not settle is a result here
         warnings.simplefilter("ignore")
         found = alternate(
-            JointProblem(X, kernel, affinity, Gamma(columns, np.full(Y.shape[1], -weight))),
+            JointProblem(X, kernel, "centred", Gamma(centre(Y), np.full(Y.shape[1], -weight))),
             k,
             q,
             solver=solver,
             freeze=solver != "ism",
-            start=start,
+            start=U,
             init="taylor" if init == "SI" else W,
             tol=1e-4,
             max_turns=turns,
         )
-    seconds = time.perf_counter() - began
-    labels = cluster_rows(found.U, k, seed)
-    K = gram(kernel, X, found.W)
-    K = K / np.sqrt(np.outer(K.sum(axis=0), K.sum(axis=0)))
-    trace = lambda A: float(np.sum(A * (K @ A)))
-    agree = lambda truth: float(normalized_mutual_info_score(truth, labels))
-    return {
-        "NMI": None if bunch.target is None else agree(bunch.target),
-        "novelty": agree(bunch.existing),
-        "largest": float(np.bincount(labels).max() / len(labels)),
-        "CQ": trace(found.U),
-        "CQ, centred": trace(centre(found.U)),
-        "penalty": trace(Y),
-        "penalty, centred": trace(centre(Y)),
+    path = {
         "objective": found.objective,
         "fell": bool(np.diff(found.history["objective"]).min(initial=0) < -1e-6),
         "turns": found.n_iter,
         "passes": found.n_passes,
-        "seconds": seconds,
+        "seconds": time.process_time() - began,
     }
-
-
-def _every_reading(name, method, init):
-    """Whether all readings are run: not ours, nor where one of them takes hours."""
-    slow = (name == "WebKb" and init == "RI") or (name, method, init) == ("Faces", "DG", "RI")
-    return method != "ISM, exact" and (not slow or method == "ISM")
+    if solver == "ism":
+        return path
+    labels = cluster_rows(found.U, k, seed)
+    quality = float(np.sum(found.U * (Affinity(Pairs(X, kernel), found.W, "centred") @ found.U)))
+    agree = lambda y: float(normalized_mutual_info_score(y, labels, average_method="geometric"))
+    return {
+        "NMI": None if bunch.target is None else agree(bunch.target),
+        "CQ": quality,
+        "novelty": agree(bunch.existing),
+        "cost": -found.objective,
+        "largest": float(np.bincount(labels).max() / len(labels)),
+    } | path
 
 
 def rows(only="", folds=RESTARTS, jobs=1):
-    """Row by row, those whose name (set/method/init) starts with `only`."""
-    names = [(name, *row) for name in SETS for row in product(SOLVERS, ("SI", "RI"), READINGS)]
-    names = [row for row in names if row[3] == "centred" or _every_reading(*row[:3])]
-    names += [(name, "ISM", "SI", "centred") for name in VARIANTS]
-    names += [("WebKb", f"ISM, {steps} steps", "SI", "centred") for steps in STEPS]
+    """Row by row, those whose name (reading/set/method/start) starts with `only`."""
+    for *name, reading in program_3_1.runs():
+        if "/".join([name[3], *name[:3]]).startswith(only):
+            starts = program_3_1.starts_of(*name[1:3], folds)
+            found = Parallel(jobs)(delayed(program_3_1.one)(reading, name[1], s) for s in starts)
+            yield dict(zip(("set", "method", "init", "reading"), name)) | over_runs(found)
+    names = [(name, *row) for name in SETS for row in product(SOLVERS, ("SI", "RI"))]
+    names += [(name, "ISM", "SI") for name in VARIANTS]
+    names += [("WebKb", f"ISM, {steps} steps", "SI") for steps in STEPS]
     for name in names:
-        if not "/".join(name).startswith(only):
-            continue
-        seeds = range(folds if name[2] == "RI" else 1)
-        found = Parallel(jobs)(delayed(one)(*name, seed) for seed in seeds)
-        numbers = {key: [f[key] for f in found] for key in found[0]}
-        yield dict(zip(("set", "method", "init", "reading"), name)) | numbers
+        if "/".join(["centred", *name]).startswith(only):
+            seeds = range(folds if name[2] == "RI" else 1)
+            found = over_runs(Parallel(jobs)(delayed(one)(*name, seed) for seed in seeds))
+            yield (dict(zip(("set", "method", "init", "reading"), (*name, "centred"))) | found)
 
 
 # ---------------------------------------------------------------- beside the print
 
-MARGIN = {"NMI": 0.05, "CQ": 0.05, "novelty": 0.05}
-"""What k-means and the last steps of a solver may change; CQ as a share."""
-COSTS = {
-    "centred": ("CQ, centred", "penalty, centred"),
-    "not centred": ("CQ", "penalty"),
-}
-"""The two ways to read the cost -HSIC(XW, U) + lambda HSIC(XW, Y) off the traces."""
-
-
-def costs(row):
-    """{reading: values} of a stored row's cost."""
-    weight = settings(row["set"])[1]
-    pairs = {name: (np.array(row[u]), np.array(row[y])) for name, (u, y) in COSTS.items()}
-    return {name: weight * y - u for name, (u, y) in pairs.items()}
-
-
-def near(values, mean, sd, margin):
-    """Whether the mean of `values` is as printed.
-
-    Allowed are a margin and two standard errors of both means, these at most 0.2 (of the printed
-    mean, where that is above 1).
-    """
-    error = 2 * np.sqrt((np.var(values) + sd**2) / RESTARTS)
-    allowed = margin + min(error, 0.2 * max(1.0, abs(mean)))
-    return bool(abs(np.mean(values) - mean) <= allowed)
+CELLS = ("NMI", "CQ", "novelty", "cost")
+MARGIN = {"NMI": 0.05, "CQ": 0.05, "novelty": 0.05, "cost": 0.02}
+"""What k-means and the last steps of a solver may change; CQ and cost as a share."""
+READINGS = {"text": "centred", "program": "program"}
+"""The two readings of the whole table, by the names of their stored rows."""
+BESIDE = {("SG", "ISM", "SI"): "program, q = 2"}
+"""Another reading of one row, which the authors' log names."""
+SIGNS = {2: "✓✓", 1: "✓", 0: "✗"}
+"""To every printed digit; within the margin; neither."""
 
 
 def stored_row(stored, row, reading):
-    """The stored row that belongs to a printed row and a reading of `compare`."""
-    text, _, cap = reading.partition(", ISM, ")
-    method = f"ISM, {cap}" if cap else row["method"]
-    wanted = dict(set=row["set"], init=row["init"], reading=text, method=method)
+    """The stored row that belongs to a printed row and a reading's stored name."""
+    wanted = dict(reading=reading) | {key: row[key] for key in ("set", "method", "init")}
     return next(r for r in stored if wanted.items() <= r.items())
 
 
-def compare(row, stored):
-    """Which cells of a printed row the stored rows reproduce: {reading: {cell: bool}}.
+def decimals(text):
+    """How many a printed number has."""
+    return len(text.partition(".")[2])
 
-    `cost` agrees if one of its readings is within two percent. A reading of ISM's stops, like
-    "ISM, 51 steps", counts as one.
+
+def _rounds(value, text):
+    return round(value, decimals(text)) == float(text)
+
+
+def _cuts(value, text):
+    scale_of = 10 ** decimals(text)
+    return float(np.trunc(round(value * scale_of, 6)) / scale_of) == float(text)
+
+
+def near(values, row, cell, sampled):
+    """2 where mean and spread have every printed digit, 1 where the mean is within the margin, 0.
+
+    The print rounds most numbers and cuts some; either counts. But what is cut has to be within the
+    margin, and what is rounded where half a unit is above 0.05, or 5 % of a number above 1. With
+    starts of their own (`sampled`) two standard errors of both means are allowed as well, at most
+    0.2 (of the printed mean, where that is above 1).
     """
-    found = {}
-    number = lambda key: float(row[key] or 0)
-    for other in stored:
-        method = other["method"]
-        capped = method.endswith("steps")
-        if (other["set"], other["init"]) != (row["set"], row["init"]):
-            continue
-        if row["method"] != ("ISM" if capped else method):
-            continue
-        cells = {}
-        for key, margin in MARGIN.items():
-            if row[key]:
-                scale_of = number(key) if key == "CQ" else 1.0
-                cells[key] = near(other[key], number(key), number(key + " sd"), margin * scale_of)
-        cost, sd = number("cost"), number("cost sd")
-        cells["cost"] = any(near(v, cost, sd, 0.02 * abs(cost)) for v in costs(other).values())
-        found[other["reading"] + (f", {method}" if capped else "")] = cells
-    return found
+    text, spread = row[cell], row[f"{cell} sd"]
+    mean, wanted = float(np.mean(values)), float(text)
+    allowed = MARGIN[cell] * (abs(wanted) if cell in ("CQ", "cost") else 1)
+    if sampled and len(values) > 1:
+        error = 2 * np.sqrt((np.var(values) + float(spread or 0) ** 2) / RESTARTS)
+        allowed += min(error, 0.2 * max(1.0, abs(wanted)))
+    within = abs(mean - wanted) <= allowed + 1e-12
+    fine = 0.5 * 10.0 ** -decimals(text) <= 0.05 * max(1.0, abs(wanted))
+    sds = [np.std(values), np.std(values, ddof=1)] if len(values) > 1 else []
+    digits = _rounds(mean, text) if fine else within and _rounds(mean, text)
+    digits = digits or (within and _cuts(mean, text))
+    if digits and (not spread or any(_rounds(s, spread) or _cuts(s, spread) for s in sds)):
+        return 2
+    return int(within)
+
+
+def compare(row, found):
+    """{cell: 2, 1 or 0 of `near`} of a printed row and a stored one."""
+    sampled = found["reading"] == READINGS["text"]
+    return {cell: near(found[cell], row, cell, sampled) for cell in CELLS if row[cell]}
+
+
+def readings_of(row, stored):
+    """{reading: cells} of a printed row: text, program, and one beside them where there is one."""
+    names = READINGS | {
+        name: name
+        for key, name in BESIDE.items()
+        if key == (row["set"], row["method"], row["init"])
+    }
+    return {name: compare(row, stored_row(stored, row, kept)) for name, kept in names.items()}
 
 
 def verdict(row, stored):
-    """(whether one reading reproduces NMI, CQ and novelty, the reading that agrees in most)."""
-    found = compare(row, stored)
-    score = lambda cells: (all(cells[k] for k in MARGIN if k in cells), sum(cells.values()))
-    best = max(found, key=lambda reading: score(found[reading]))
-    return score(found[best])[0], best, found[best]
+    """(the reading that reproduces most cells, its cells); of equals the one with more digits."""
+    found = readings_of(row, stored)
+    score = lambda name: (
+        sum(map(bool, found[name].values())),
+        sum(found[name].values()),
+    )
+    best = max(found, key=score)
+    return best, found[best]
+
+
+def as_text(values, mean, spread):
+    """Mean and spread of `values`, with a decimal more than those printed have, at most three."""
+    told = []
+    for value, text in ((np.mean(values), mean), (np.std(values), spread)):
+        k = min(decimals(text) + 1, 3)
+        told.append(f"{round(float(value), k) + 0.0:.{k}f}")
+    return " ± ".join(told) if len(values) > 1 else told[0]
+
+
+def side_by_side(row, stored):
+    """A printed row and both readings, as {column: text}; a sign before what was recomputed."""
+    line = {"row": " ".join(row[key] for key in ("set", "method", "init"))}
+    for cell in CELLS:
+        mean, spread = row[cell], row[f"{cell} sd"]
+        line[f"{cell}, printed"] = f"{mean} ± {spread}" if spread else mean or "–"
+        for name, kept in READINGS.items():
+            found = stored_row(stored, row, kept)
+            told = "–"
+            if mean:
+                sign = SIGNS[compare(row, found)[cell]]
+                told = f"{sign} {as_text(found[cell], mean, spread or mean)}"
+            line[f"{cell}, {name}"] = told
+    return line
