@@ -148,7 +148,26 @@ def rests_on(found, place):
             if isinstance(here.node, ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import):
                 reads -= here.binds - here.changes - here.reads
             reads |= here.reads
+    for k in sorted(needed):
+        for name in _free_names(found[k].node) - _bound_by(found[:k]):
+            later = [j for j in range(k + 1, place) if name in found[j].binds]
+            if later and later[-1] not in needed:
+                needed |= rests_on(found, later[-1])
     return needed
+
+
+def _free_names(node):
+    """Names that a function takes from outside, perhaps bound only after it."""
+    if not isinstance(node, ast.FunctionDef):
+        return set()
+    names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+    own = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
+    own |= {part.name for part in ast.walk(node) if isinstance(part, ast.FunctionDef)}
+    return {n.id for n in names} - own - {n.id for n in names if isinstance(n.ctx, ast.Store)}
+
+
+def _bound_by(found):
+    return set().union(*(statement.binds for statement in found))
 
 
 # ---------------------------------------------------------------- what can be falsified

@@ -26,6 +26,8 @@ def test_a_check_is_followed_back_to_what_it_rests_on():
     assert sabotage.rests_on(inner, 2) == {0, 2}
     kept = places("rows = []", "rows.append(4)", "unused = 3", "check('c', rows)")
     assert sabotage.rests_on(kept, 3) == {0, 1, 3}
+    late = places("def g(t):\n    return h(t)", "h = lambda t: t + 1", "check('c', g(1))")
+    assert sabotage.rests_on(late, 2) == {0, 1, 2}, "bound after the function that reads it"
     sorted_ = places("import numpy as np", "y = np.sort(z)", "check('c', np.pi)")
     assert sabotage.rests_on(sorted_, 2) == {0, 2}, "np.sort makes a new array"
 
