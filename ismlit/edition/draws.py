@@ -155,7 +155,7 @@ class Draw:
         """
         from ismlit.grassmann import SecondOrder, geodesic
 
-        key = (self.n, self._kernel, *self.seeds[0].entropy)
+        key = (self.n, self.d, self.q, self._kernel, self._gamma, *self.seeds[0].entropy)
         if key in _STATIONARY:
             return _STATIONARY[key]
         V, _STATIONARY[key] = self.W, None
