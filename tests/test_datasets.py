@@ -152,6 +152,11 @@ def test_flower_is_256_colours():
     assert len(np.unique(bunch.index)) == 256
 
 
+@needs("flower-blanked")
+def test_flower_with_its_flowers_white_has_106_colours():
+    assert datasets.load_flower(blanked=True).data.shape == (106, 3)
+
+
 def test_four_gaussians_have_two_independent_labellings():
     X, first, second = datasets.make_four_gaussians(400, 6, random_state=0)
     assert X.shape == (400, 6)

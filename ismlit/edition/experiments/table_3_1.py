@@ -273,7 +273,7 @@ def as_text(values, mean, spread):
 
 def side_by_side(row, stored):
     """A printed row and both readings, as {column: text}; a sign before what was recomputed."""
-    line = {"row": " ".join(row[key] for key in ("set", "method", "init"))}
+    line = {"row": "\N{NO-BREAK SPACE}".join(row[key] for key in ("set", "method", "init"))}
     for cell in CELLS:
         mean, spread = row[cell], row[f"{cell} sd"]
         line[f"{cell}, printed"] = f"{mean} ± {spread}" if spread else mean or "–"
