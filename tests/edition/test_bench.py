@@ -103,6 +103,16 @@ def test_runs_take_turns_after_a_warm_up():
     assert set(take_turns(runs, 2)) == set("ab") and order == ["a", "b"] * 3
 
 
+def test_a_missed_target_is_explained():
+    """Every row of the stored run that misses its target has a reason, and a met one none."""
+    entry = json.loads(rows.HISTORY.read_text("utf-8"))[-1]
+    stored = [Row(**{k: v for k, v in row.items()}) for row in entry["rows"]]
+    missed = [row for row in stored if row.met is False]
+    assert [row.work for row in missed if not any(map(row.work.startswith, rows.EXPLAINED))] == []
+    assert "some 10 ms" in str(Row("one pass / floor, n = 2000, d = 20", 2.0, most=1.1))
+    assert "some 10 ms" not in str(Row("one pass / floor, n = 2000, d = 20", 1.0, most=1.1))
+
+
 def test_a_run_is_added_to_the_history_once_a_day(tmp_path):
     path = tmp_path / "bench.json"
     store([Row("a", 1.23456, most=2)], path)
