@@ -46,7 +46,7 @@ class Grid:
         body = "".join(f"<tr>{self._cells(row)}</tr>" for row in self.rows)
         caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
         table = f'<table class="grid">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>'
-        return f'<div style="overflow-x: auto">{table}</table></div>'
+        return f'<div style="overflow-x: auto" tabindex="0">{table}</table></div>'
 
     @staticmethod
     def _cells(row):
