@@ -423,17 +423,23 @@ class RelativeGaussian(_Exponential):
     rate = 0.5
 
     def __post_init__(self):
-        if all(map(_is_symbolic, self.sigmas)):
+        sigmas = self._bandwidths()
+        if sigmas.dtype == object:  # of symbols
             return
-        sigmas = np.array(self.sigmas, dtype=float)
         if sigmas.ndim != 1 or not (np.isfinite(sigmas).all() and (sigmas > 0).all()):
             raise ValueError(
                 "sigmas must be a 1-D array of positive, finite bandwidths, one per sample; got "
                 f"shape {sigmas.shape} with smallest value {sigmas.min() if sigmas.size else None}"
             )
 
+    def _bandwidths(self):
+        """The bandwidths in double precision, or as they are if all are symbols."""
+        sigmas = np.array(self.sigmas)
+        symbolic = sigmas.size and all(map(_is_symbolic, sigmas.flat))
+        return sigmas if symbolic else sigmas.astype(float)
+
     def scale(self, n):
-        sigmas = np.asarray(self.sigmas)
+        sigmas = self._bandwidths()
         if len(sigmas) != n:
             raise ValueError(
                 f"RelativeGaussian has {len(sigmas)} bandwidths but is used on {n} samples; "

@@ -110,6 +110,7 @@ def test_max_separation_is_the_best_of_a_fine_scan(rng):
         (lambda: Multiquadratic(0.0), ValueError, "c of Multiquadratic"),
         (lambda: Polynomial(1.5), ValueError, "degree must be an integer"),
         (lambda: RelativeGaussian([1.0, -1.0]), ValueError, "one per sample"),
+        (lambda: RelativeGaussian(5.0), ValueError, "1-D array"),
         (lambda: Kernel(lambda b, xp: b, pairs="sum"), ValueError, "use 'difference' when"),
         (lambda: Kernel(3), TypeError, "function of"),
         (lambda: -1 * Gaussian(1.0), ValueError, "weights of at least 0"),

@@ -7,7 +7,6 @@ printed does not depend on them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import sympy as sp
 
@@ -152,28 +151,3 @@ def _times(number, form):
     matrices = [part for part in form.args if part.is_Matrix]
     factor = sp.simplify(sp.Mul(number, *scalars))
     return sp.MatMul(*([] if factor == 1 else [factor]), *matrices)
-
-
-@lru_cache(maxsize=2)
-def laplacian_coefficients(pairs):
-    """u, v with 1/2 sum Psi_ij A_ij = X'(u D + v Psi)X for every symmetric Psi, solved for.
-
-    Examples
-    --------
-    >>> laplacian_coefficients("inner"), laplacian_coefficients("difference")
-    ((0, 1), (2, -2))
-    """
-    u, v = sp.symbols("u v")
-    X = sp.Matrix(3, 2, sp.symbols("x_:6"))
-    Psi = sp.Matrix(3, 3, lambda i, j: sp.Symbol(f"p_{min(i, j)}{max(i, j)}"))
-    degrees = sp.diag(*[sum(Psi.row(i)) for i in range(3)])
-    half_sum = sp.zeros(2, 2)
-    for i in range(3):
-        for j in range(3):
-            a, b = (X[i, :].T, X[j, :].T) if pairs == "inner" else (X[i, :].T - X[j, :].T,) * 2
-            half_sum += Psi[i, j] * (b * a.T + a * b.T) / 2
-    gap = (X.T * (u * degrees + v * Psi) * X - half_sum).expand()
-    letters = [*X, *sorted(Psi.free_symbols, key=str)]
-    unknown = [part for entry in gap for part in sp.Poly(entry, *letters).coeffs()]
-    found = sp.solve(unknown, [u, v], dict=True)[0]
-    return found[u], found[v]

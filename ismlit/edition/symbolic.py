@@ -6,11 +6,11 @@ The numeric library never uses this module; tests and the book compare the two.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import sympy as sp
 
-from ismlit.edition.steps import laplacian_coefficients, steps_of
+from ismlit.edition.steps import steps_of
 from ismlit.kernels import Kernel, symbolic_functions
 
 
@@ -63,10 +63,13 @@ class Derivation:
         sign = {"nonnegative": True} if self.kernel.pairs == "difference" else {"real": True}
         return sp.Symbol("beta", **sign)
 
+    @cached_property
+    def _formula(self):
+        return sp.nsimplify(self.kernel.f(self.beta, symbolic_functions()), rational=True)
+
     def f(self, order=0):
         """f, f' or f'' as an expression in `beta`."""
-        f = sp.nsimplify(self.kernel.f(self.beta, symbolic_functions()), rational=True)
-        return sp.diff(f, self.beta, order)
+        return sp.diff(self._formula, self.beta, order)
 
     @cached_property
     def widths(self):
@@ -155,9 +158,7 @@ class Derivation:
     def form(self, X, weights, degrees):
         """1/2 sum weights_ij A_ij as X'(u D + v weights)X, with u and v as sympy finds them."""
         u, v = laplacian_coefficients(self.kernel.pairs)
-        middle = weights if u == 0 else degrees + v / u * weights
-        if isinstance(middle, sp.MatAdd):  # its terms in this order, not sympy's
-            middle = sp.MatAdd(degrees, v / u * weights)
+        middle = weights if u == 0 else sp.MatAdd(degrees, v / u * weights)
         return sp.MatMul(u or v, X.T, middle, X)
 
     def phi_matrix(self):
@@ -210,3 +211,22 @@ def derive(kernel, n=3, d=2, q=1):
     W = sp.Matrix(d, q, lambda k, m: sp.Symbol(f"w_{k + 1}{m + 1}", real=True))
     G = sp.Matrix(n, n, lambda i, j: sp.Symbol(f"g_{min(i, j) + 1}{max(i, j) + 1}", real=True))
     return Derivation(kernel, X, W, G)
+
+
+@lru_cache(maxsize=2)
+def laplacian_coefficients(pairs):
+    """u, v with 1/2 sum Psi_ij A_ij = X'(u D + v Psi)X for every symmetric Psi, solved for.
+
+    Examples
+    --------
+    >>> from ismlit.edition.symbolic import laplacian_coefficients
+    >>> laplacian_coefficients("inner"), laplacian_coefficients("difference")
+    ((0, 1), (2, -2))
+    """
+    D = derive(Kernel(lambda beta, xp: beta, pairs))  # f' is 1, and Psi any symmetric Gamma
+    u, v = sp.symbols("u v")
+    gap = D.X.T * (u * D.degree(D.Gamma) + v * D.Gamma) * D.X - D.phi()
+    letters = [*D.X, *dict.fromkeys(D.Gamma)]
+    unknown = [part for entry in gap for part in sp.Poly(entry.expand(), *letters).coeffs()]
+    found = sp.solve(unknown, [u, v], dict=True)[0]
+    return found[u], found[v]
