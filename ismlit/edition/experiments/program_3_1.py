@@ -8,7 +8,6 @@ clustering; the ten random starts are the authors'; and the cost counts labels f
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from sklearn.utils import Bunch
 from ismlit import datasets
 from ismlit.edition import printed
 from ismlit.edition.experiments import SEED
+from ismlit.edition.experiments.stored_starts import read_arrays
 from ismlit.gamma import centre, one_hot
 from ismlit.grassmann import cayley
 from ismlit.kernels import Gaussian
@@ -208,32 +208,11 @@ def runs():
 # ---------------------------------------------------------------- what is given
 
 
-class _Arrays(pickle.Unpickler):
-    """Numpy arrays and nothing else."""
-
-    ADMITTED = {
-        ("numpy.core.multiarray", "_reconstruct"): np.zeros(0).__reduce__()[0],
-        ("numpy", "ndarray"): np.ndarray,
-        ("numpy", "dtype"): np.dtype,
-    }
-
-    def find_class(self, module, name):
-        if (module, name) not in self.ADMITTED:
-            raise pickle.UnpicklingError(f"{module}.{name} is not admitted in a file of starts")
-        return self.ADMITTED[module, name]
-
-
-def read_arrays(path):
-    """The arrays of a Python 2 pickle, which may hold nothing else."""
-    with open(path, "rb") as file:
-        return _Arrays(file, encoding="latin1").load()
-
-
 @cache
 def starts(name):
     """The stored starts W (d, q) of a set: ten random ones, then ISM's first step."""
     path = next(p for p in datasets.fetch("starts") if p.stem == name)
-    return [np.array(W) for W in read_arrays(path)]
+    return read_arrays(path)
 
 
 def median(X):
