@@ -14,6 +14,7 @@ from ismlit.edition import files, printed, results, tables
 from ismlit.edition.experiments import __main__ as command
 from ismlit.edition.experiments import (
     alternatives,
+    cycles,
     deep_peers,
     defaults,
     network_scaling,
@@ -280,6 +281,31 @@ def test_the_program_s_gradient_is_that_of_its_cost_with_degrees_held(rng):
     cost = lambda t: program_3_1.cost_and_phi(data, F, s, W + t * Z, roots)[0]
     phi = program_3_1.cost_and_phi(data, F, s, W)[1]
     assert (cost(1e-5) - cost(-1e-5)) / 2e-5 == pytest.approx(np.sum(Z * (phi @ W)), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "q", "outcome", "steps"),
+    [
+        ("Wine", 1, "2-cycle", 200),
+        ("Wine", 2, "settles", 6),
+        ("cancer, 30", 2, "2-cycle", 200),
+        ("Cancer", 1, "settles", 7),
+    ],
+)
+def test_a_slice_of_the_cycles_is_recomputed(name, q, outcome, steps):
+    """Which of the two points of a cycle comes last does not matter."""
+    needs(name)
+    row = stored("cycles", set=name, size=q)
+    found = cycles.outcome(cycles.problem_of(name), q, 200)
+    assert (found["outcome"], found["steps"]) == (row["outcome"], row["steps"]) == (outcome, steps)
+    assert found["swing"] == pytest.approx(row["swing"], rel=1e-6, abs=1e-4)
+    assert sorted(found["shortfall"]) == pytest.approx(sorted(row["shortfall"]), rel=1e-6, abs=1e-9)
+
+
+def test_cycles_are_looked_for_on_all_sets():
+    here = {(r["set"], r["size"]) for r in STORED["cycles"]}
+    sets = ("Wine", "Cancer", "Face", "cancer, 30", "MNIST, 2000")
+    assert here == {(name, q) for name in sets for q in cycles.COLUMNS}
 
 
 def test_alternatives_are_recomputed():
