@@ -14,6 +14,7 @@ from ismlit.edition import files, printed, results, tables
 from ismlit.edition.experiments import __main__ as command
 from ismlit.edition.experiments import (
     alternatives,
+    cayley_search,
     cycles,
     deep_peers,
     defaults,
@@ -33,7 +34,7 @@ from ismlit.edition.experiments import (
 from ismlit.edition.files import book
 from ismlit.edition.tables import store
 from ismlit.gamma import Gamma, label_gamma
-from ismlit.grassmann import principal_angles
+from ismlit.grassmann import cayley, principal_angles
 from ismlit.kernels import Gaussian, Multiquadratic, Polynomial
 from ismlit.pairs import gram
 from ismlit.problem import Problem
@@ -273,11 +274,29 @@ def test_the_stored_starts_are_frames():
         assert_allclose(W.T @ W, np.eye(17), atol=1e-10)
 
 
+@pytest.mark.parametrize("name", ["SG", "LG", "Flower"])
+def test_sm_of_the_program_is_recomputed(name):
+    for data in ("small-gaussian", "large-gaussian", "flower", "starts"):
+        needs(data)
+    row = stored("table-3.1", set=name, method="SM", init="SI", reading="program")
+    found = program_3_1.one(program_3_1.READINGS[name], "SM", program_3_1.SPECTRAL)
+    assert found["cost"] == pytest.approx(row["cost"][0], rel=1e-3)
+
+
+def test_a_search_along_the_cayley_curve_takes_the_first_point_that_serves(rng):
+    W, G = orthonormal(5, 2, rng), rng.standard_normal((5, 2))
+    angle = lambda V: principal_angles(W, V).max()
+    wide = [angle(cayley(W, G, 4 * 0.2**k)) for k in range(14)]
+    point, found = cayley_search(W, G, 4, angle, lambda a: a < 0.05)
+    assert found == angle(point) == next(a for a in wide if a < 0.05)
+    assert cayley_search(W, G, 4, angle, lambda a: False)[1] == pytest.approx(wide[-1], rel=1e-6)
+
+
 def test_the_program_s_gradient_is_that_of_its_cost_with_degrees_held(rng):
     X, F = rng.standard_normal((12, 4)), rng.standard_normal((12, 3))
     data = program_3_1.Given(program_3_1.READINGS["SG"], X, Gaussian(1.3), None, None, None)
     s, W, Z = np.array([1.0, 1.0, -0.5]), orthonormal(4, 2, rng), rng.standard_normal((4, 2))
-    roots = program_3_1.Kernel(X, data.kernel, W).roots
+    roots = program_3_1.ProgramAffinity(X, data.kernel, W).roots
     cost = lambda t: program_3_1.cost_and_phi(data, F, s, W + t * Z, roots)[0]
     phi = program_3_1.cost_and_phi(data, F, s, W)[1]
     assert (cost(1e-5) - cost(-1e-5)) / 2e-5 == pytest.approx(np.sum(Z * (phi @ W)), rel=1e-6)
