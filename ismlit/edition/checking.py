@@ -53,7 +53,11 @@ def check(*ids_and_evidence, against=None):
 
 
 def outcome(evidence, against=None):
-    """The verdicts that evidence can carry, as a tuple; with a reason in it when there is none."""
+    """The verdicts that evidence can carry, as a tuple; with a reason in it when there is none.
+
+    "Reproduced in part" takes named cells: the badge shows each with its sign, in a text that the
+    notebooks' stored outputs hold, so that one which comes out otherwise than before is noticed.
+    """
     kinds = {e.known for e in evidence}
     failed = "; ".join(e.detail or e.known for e in evidence if not e.holds)
     if not evidence:
@@ -70,8 +74,11 @@ def outcome(evidence, against=None):
         return ("a counterexample stands beside evidence for the claim",)
     if not failed:
         return ("holds", "definition", "reproduced")
-    cells = [ok for e in evidence for ok in (e.cells.values() if e.cells else [e.holds])]
-    return ("reproduced in part",) if any(cells) else ("not reproduced", f"it fails: {failed}")
+    if any(any(e.cells.values()) for e in evidence) and all(e.holds or e.cells for e in evidence):
+        return ("reproduced in part",)
+    if any(e.holds for e in evidence):
+        return ("part of it comes out: name its cells, {column: whether it comes out}",)
+    return "not reproduced", f"it fails: {failed}"
 
 
 class Badge:

@@ -140,37 +140,6 @@ class Draw:
         rng = np.random.default_rng(self.seeds[3])
         return np.linalg.qr(rng.standard_normal((self.d, self.q)))[0]
 
-    def objective(self, V):
-        """J at any matrix V, over all pairs from f alone: not by the library's passes."""
-        inner, J = self.X @ V @ V.T @ self.X.T, 0.0
-        apart = np.maximum(np.diag(inner)[:, None] - inner - inner.T + np.diag(inner), 0)
-        for weight, part in self.kernel.terms():
-            J = J + weight * np.sum(self.Gamma * part.f(inner if part.pairs == "inner" else apart))
-        return J
-
-    def stationary(self):
-        """`SecondOrder` at a point with Phi W = W Lambda, by Newton's method from W; or None.
-
-        Of every kind: maxima, minima and saddles. The points of a draw are kept.
-        """
-        from ismlit.grassmann import SecondOrder, geodesic
-
-        key = (self.n, self.d, self.q, self._kernel, self._gamma, *self.seeds[0].entropy)
-        if key in _STATIONARY:
-            return _STATIONARY[key]
-        V, _STATIONARY[key] = self.W, None
-        for _ in range(40):
-            phi = self.problem.phi(V)
-            at = SecondOrder(self.problem, V, phi)
-            slope = (at.W_bar.T @ phi @ at.W).ravel()
-            if np.linalg.norm(slope) < 1e-12 * np.linalg.norm(phi):
-                _STATIONARY[key] = at
-                break
-            z = np.linalg.lstsq(np.diag(at.kd) - at.m_dense(), slope)[0]
-            z *= min(1, 0.5 / np.linalg.norm(z))
-            V = geodesic(at.W, at.W_bar @ z.reshape(at.shape), 1)
-        return _STATIONARY[key]
-
     @cached_property
     def Z(self):
         """A tangent direction at W."""
@@ -205,6 +174,43 @@ class Draw:
         from ismlit.problem import Problem
 
         return Problem(self.X, self.Gamma, self.kernel)
+
+    def gram(self, P):
+        """K at any P = WW' (d, d), over all pairs from f alone: not by the library's passes."""
+        inner, K = self.X @ P @ self.X.T, 0.0
+        apart = np.maximum(np.diag(inner)[:, None] - inner - inner.T + np.diag(inner), 0)
+        for weight, part in self.kernel.terms():
+            beta = inner if part.pairs == "inner" else apart
+            widths = part.scale(self.n)  # 1/sigma_i where each sample has its own
+            K = K + weight * part.f(beta if widths is None else beta * np.outer(widths, widths))
+        return K
+
+    def objective(self, V):
+        """J at any matrix V (d, q), by `gram`."""
+        return np.sum(self.Gamma * self.gram(V @ V.T))
+
+    def stationary(self):
+        """`SecondOrder` at a point with Phi W = W Lambda, by Newton's method from W; or None.
+
+        Of every kind: maxima, minima and saddles. The points of a draw are kept.
+        """
+        from ismlit.grassmann import SecondOrder, geodesic
+
+        key = (self.n, self.d, self.q, self._kernel, self._gamma, *self.seeds[0].entropy)
+        if key in _STATIONARY:
+            return _STATIONARY[key]
+        V, _STATIONARY[key] = self.W, None
+        for _ in range(40):
+            phi = self.problem.phi(V)
+            at = SecondOrder(self.problem, V, phi)
+            slope = (at.W_bar.T @ phi @ at.W).ravel()
+            if np.linalg.norm(slope) < 1e-12 * np.linalg.norm(phi):
+                _STATIONARY[key] = at
+                break
+            z = np.linalg.lstsq(np.diag(at.kd) - at.m_dense(), slope)[0]
+            z *= min(1, 0.5 / np.linalg.norm(z))
+            V = geodesic(at.W, at.W_bar @ z.reshape(at.shape), 1)
+        return _STATIONARY[key]
 
     def frame(self, d, q):
         """A random (d, q) array with orthonormal columns."""

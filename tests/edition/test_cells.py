@@ -47,6 +47,20 @@ def test_a_claim_that_fails_has_a_counterexample():
     assert {i for i in fails if HOW[i][0] != "counterexample"} == set()
 
 
+def test_a_row_in_part_shows_which_cells_come_out():
+    """nbval compares the badge's text: a cell that changes its sign is noticed there."""
+    outputs = (
+        o for _, book in cells_.notebooks() for c in book["cells"] for o in c.get("outputs", [])
+    )
+    texts = ("".join(o.get("data", {}).get("text/plain", "")) for o in outputs)
+    badges = [
+        line for text in texts for line in text.splitlines() if ": reproduced in part ·" in line
+    ]
+    in_part = {c.id for c in LEDGER.values() if c.verdict == "reproduced in part"}
+    assert {badge.partition(":")[0] for badge in badges} == in_part
+    assert all("✓" in badge and "✗" in badge for badge in badges)
+
+
 def test_the_table_of_what_is_known_counts_every_claim_once():
     table = cells_.known_by_scope(HOW)
     assert sum(sum(row.values()) for row in table.values()) == len(LEDGER)

@@ -25,6 +25,7 @@ GOOD = [
     ("fails", [FALSE_HERE], None),
     ("reproduced", [recomputed(True)], None),
     ("reproduced in part", [PART], None),
+    ("reproduced in part", [PART, YES], None),
     ("not reproduced", [recomputed(False)], None),
     ("not reproduced", [recomputed({"cost": False, "NMI": False})], None),
 ]
@@ -46,6 +47,10 @@ BAD = [
     ("reproduced", [PART], None),
     ("reproduced in part", [YES], None),
     ("reproduced in part", [NO], None),
+    ("reproduced in part", [YES, NO], None),
+    ("reproduced in part", [PART, NO], None),
+    ("reproduced in part", [recomputed({"cost": False}), YES], None),
+    ("not reproduced", [YES, NO], None),
     ("not reproduced", [PART], None),
     ("not reproduced", [YES], None),
     *((verdict, [YES], None) for verdict in UNCHECKED),

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pickle
 
 import numpy as np
 import pytest
@@ -15,6 +14,8 @@ from ismlit.edition import files, printed, results, tables
 from ismlit.edition.experiments import __main__ as command
 from ismlit.edition.experiments import (
     alternatives,
+    cayley_search,
+    cycles,
     deep_peers,
     defaults,
     network_scaling,
@@ -33,7 +34,7 @@ from ismlit.edition.experiments import (
 from ismlit.edition.files import book
 from ismlit.edition.tables import store
 from ismlit.gamma import Gamma, label_gamma
-from ismlit.grassmann import principal_angles
+from ismlit.grassmann import cayley, principal_angles
 from ismlit.kernels import Gaussian, Multiquadratic, Polynomial
 from ismlit.pairs import gram
 from ismlit.problem import Problem
@@ -266,25 +267,64 @@ def test_spreads_and_starts_of_one_s_own_are_allowed_for():
     assert table_3_1.near([0.5, 1.5] * 5, row, "CQ", sampled=False) == 1  # not its spread
 
 
-def test_only_arrays_are_read_from_the_stored_starts(tmp_path):
+def test_the_stored_starts_are_frames():
     needs("starts")
     assert [W.shape for W in program_3_1.starts("lg_200")] == [(4, 3)] * 11
     for W in program_3_1.starts("faces_20"):
         assert_allclose(W.T @ W, np.eye(17), atol=1e-10)
-    bad = tmp_path / "bad.pk"
-    bad.write_bytes(b"cposix\nsystem\n(S'true'\ntR.")
-    with pytest.raises(pickle.UnpicklingError, match=r"posix\.system is not admitted"):
-        program_3_1.read_arrays(bad)
+
+
+@pytest.mark.parametrize("name", ["SG", "LG", "Flower"])
+def test_sm_of_the_program_is_recomputed(name):
+    for data in ("small-gaussian", "large-gaussian", "flower", "starts"):
+        needs(data)
+    row = stored("table-3.1", set=name, method="SM", init="SI", reading="program")
+    found = program_3_1.one(program_3_1.READINGS[name], "SM", program_3_1.SPECTRAL)
+    assert found["cost"] == pytest.approx(row["cost"][0], rel=1e-3)
+
+
+def test_a_search_along_the_cayley_curve_takes_the_first_point_that_serves(rng):
+    W, G = orthonormal(5, 2, rng), rng.standard_normal((5, 2))
+    angle = lambda V: principal_angles(W, V).max()
+    wide = [angle(cayley(W, G, 4 * 0.2**k)) for k in range(14)]
+    point, found = cayley_search(W, G, 4, angle, lambda a: a < 0.05)
+    assert found == angle(point) == next(a for a in wide if a < 0.05)
+    assert cayley_search(W, G, 4, angle, lambda a: False)[1] == pytest.approx(wide[-1], rel=1e-6)
 
 
 def test_the_program_s_gradient_is_that_of_its_cost_with_degrees_held(rng):
     X, F = rng.standard_normal((12, 4)), rng.standard_normal((12, 3))
     data = program_3_1.Given(program_3_1.READINGS["SG"], X, Gaussian(1.3), None, None, None)
     s, W, Z = np.array([1.0, 1.0, -0.5]), orthonormal(4, 2, rng), rng.standard_normal((4, 2))
-    roots = program_3_1.Kernel(X, data.kernel, W).roots
+    roots = program_3_1.ProgramAffinity(X, data.kernel, W).roots
     cost = lambda t: program_3_1.cost_and_phi(data, F, s, W + t * Z, roots)[0]
     phi = program_3_1.cost_and_phi(data, F, s, W)[1]
     assert (cost(1e-5) - cost(-1e-5)) / 2e-5 == pytest.approx(np.sum(Z * (phi @ W)), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "q", "outcome", "steps"),
+    [
+        ("Wine", 1, "2-cycle", 200),
+        ("Wine", 2, "settles", 6),
+        ("cancer, 30", 2, "2-cycle", 200),
+        ("Cancer", 1, "settles", 7),
+    ],
+)
+def test_a_slice_of_the_cycles_is_recomputed(name, q, outcome, steps):
+    """Which of the two points of a cycle comes last does not matter."""
+    needs(name)
+    row = stored("cycles", set=name, size=q)
+    found = cycles.outcome(cycles.problem_of(name), q, 200)
+    assert (found["outcome"], found["steps"]) == (row["outcome"], row["steps"]) == (outcome, steps)
+    assert found["swing"] == pytest.approx(row["swing"], rel=1e-6, abs=1e-4)
+    assert sorted(found["shortfall"]) == pytest.approx(sorted(row["shortfall"]), rel=1e-6, abs=1e-9)
+
+
+def test_cycles_are_looked_for_on_all_sets():
+    here = {(r["set"], r["size"]) for r in STORED["cycles"]}
+    sets = ("Wine", "Cancer", "Face", "cancer, 30", "MNIST, 2000")
+    assert here == {(name, q) for name in sets for q in cycles.COLUMNS}
 
 
 def test_alternatives_are_recomputed():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 from sklearn.preprocessing import scale
 
 from ismlit import datasets
+from ismlit.grassmann import cayley
 
 SEED = 0
 SETS = {
@@ -23,6 +25,35 @@ def prepared(name):
     bunch = SETS[name]()
     X = bunch.data[:, bunch.data.std(axis=0) > 0]
     return scale(X).astype("float32" if name == "MNIST" else float), bunch.target
+
+
+def cayley_search(W, G, longest, at, serves):
+    """The first point of the Cayley curve from W along G that `serves`, or the last one tried.
+
+    Its lengths are `longest` and thirteen more, each a fifth of the one before: so the authors'
+    programs look for a step. `ismlit.baselines.stiefel_descent` looks as its paper does, by
+    tenths from a length that the last step suggests, which no power of a fifth is.
+
+    Parameters
+    ----------
+    W, G : arrays of shape (d, q)
+    longest : float
+    at : callable
+        What is to be known of a point, such as the objective and its gradient.
+    serves : callable
+        Whether what is known of a point will do.
+
+    Returns
+    -------
+    point : array of shape (d, q)
+    found : what `at` says of it
+    """
+    for length in longest * 0.2 ** np.arange(14):
+        point = cayley(W, G, length)
+        found = at(point)
+        if serves(found):
+            break
+    return point, found
 
 
 def over_runs(found):

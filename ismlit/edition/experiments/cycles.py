@@ -31,6 +31,12 @@ def samples(name):
     return X, y
 
 
+def problem_of(name):
+    """HSIC with the labels of a set, by the Gaussian kernel of the median distance."""
+    X, y = samples(name)
+    return Problem(X, label_gamma(y), Gaussian(median_distance(X)))
+
+
 def step(problem, W):
     """The next W of plain ISM."""
     return np.linalg.eigh(problem.phi(W))[1][:, ::-1][:, : W.shape[1]]
@@ -62,7 +68,6 @@ def rows(only="", folds=10, jobs=1):
     """One row a set and q."""
     for name in (*list(SETS)[:3], "cancer, 30", "MNIST, 2000"):
         if name.startswith(only):
-            X, y = samples(name)
-            problem = Problem(X, label_gamma(y), Gaussian(median_distance(X)))
+            problem = problem_of(name)
             for q in COLUMNS if folds > 2 else (2,):
                 yield {"set": name, "size": q} | outcome(problem, q, STEPS.get(name, 200))

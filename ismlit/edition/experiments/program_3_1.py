@@ -8,7 +8,6 @@ clustering; the ten random starts are the authors'; and the cost counts labels f
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,9 +21,9 @@ from sklearn.utils import Bunch
 
 from ismlit import datasets
 from ismlit.edition import printed
-from ismlit.edition.experiments import SEED
+from ismlit.edition.experiments import SEED, cayley_search
+from ismlit.edition.experiments.stored_starts import read_arrays
 from ismlit.gamma import centre, one_hot
-from ismlit.grassmann import cayley
 from ismlit.kernels import Gaussian
 from ismlit.pairs import gram
 from ismlit.spectral import cluster_rows
@@ -208,32 +207,11 @@ def runs():
 # ---------------------------------------------------------------- what is given
 
 
-class _Arrays(pickle.Unpickler):
-    """Numpy arrays and nothing else."""
-
-    ADMITTED = {
-        ("numpy.core.multiarray", "_reconstruct"): np.zeros(0).__reduce__()[0],
-        ("numpy", "ndarray"): np.ndarray,
-        ("numpy", "dtype"): np.dtype,
-    }
-
-    def find_class(self, module, name):
-        if (module, name) not in self.ADMITTED:
-            raise pickle.UnpicklingError(f"{module}.{name} is not admitted in a file of starts")
-        return self.ADMITTED[module, name]
-
-
-def read_arrays(path):
-    """The arrays of a Python 2 pickle, which may hold nothing else."""
-    with open(path, "rb") as file:
-        return _Arrays(file, encoding="latin1").load()
-
-
 @cache
 def starts(name):
     """The stored starts W (d, q) of a set: ten random ones, then ISM's first step."""
     path = next(p for p in datasets.fetch("starts") if p.stem == name)
-    return [np.array(W) for W in read_arrays(path)]
+    return read_arrays(path)
 
 
 def median(X):
@@ -268,10 +246,10 @@ def given(reading):
     X = X - X.mean(axis=0)
     kernel, known = Gaussian(sigma), bunch.get("existing")
     if reading.first is None:
-        U = Kernel(X, kernel).leading(reading.k)
+        U = ProgramAffinity(X, kernel).leading(reading.k)
     else:
         of = median(bunch.data) if reading.of_median else 1
-        U = Kernel(X, Gaussian(reading.first * of)).leading(reading.k)
+        U = ProgramAffinity(X, Gaussian(reading.first * of)).leading(reading.k)
         known = cluster_rows(U, reading.k, SEED)
     if reading.plane is not None:
         groups = np.linalg.svd(centre(one_hot(2 * known + bunch.target)))[0][:, :3]
@@ -283,8 +261,12 @@ def given(reading):
 # ---------------------------------------------------------------- the program's parts
 
 
-class Kernel:
-    """The Gram matrix of X W, divided by the roots of its degrees."""
+class ProgramAffinity:
+    """The Gram matrix of X W, divided by the roots of its degrees.
+
+    As the program has it: an array, whose eigenvectors rise, and which W = 0 may make constant.
+    `ismlit.spectral.Affinity` multiplies without an array and refuses a constant one.
+    """
 
     def __init__(self, X, kernel, W=None):
         K = gram(kernel, X, W)
@@ -302,7 +284,7 @@ class Kernel:
 
 def cost_and_phi(data, F, s, W, roots=None):
     """-Tr(F s F' K) and what times W is its gradient, D held; `roots` of D where not renewed."""
-    at = Kernel(data.X, data.kernel, W)
+    at = ProgramAffinity(data.X, data.kernel, W)
     K = at.K if roots is None else at.K * np.outer(at.roots / roots, at.roots / roots)
     M = ((F * s) @ F.T) * K
     weighted = M.sum(axis=1)[:, None] * data.X - M @ data.X
@@ -313,7 +295,7 @@ def ism(data, F, s, W):
     """The last W of a few eigenvector steps, and how many were taken."""
     reading, roots = data.reading, None
     if not reading.renewed:
-        roots = Kernel(data.X, data.kernel, W).roots
+        roots = ProgramAffinity(data.X, data.kernel, W).roots
     taken, moved = 0, np.inf
     while taken < reading.steps and moved >= 1e-4:
         phi = cost_and_phi(data, F, s, W, roots)[1]
@@ -325,17 +307,17 @@ def ism(data, F, s, W):
 
 def sm(data, F, s, W):
     """Steps along Cayley curves, each of length 4 or shorter by fifths until the cost falls."""
-    cost, phi = cost_and_phi(data, F, s, W)
+    at = partial(cost_and_phi, data, F, s)
+    cost, phi = at(W)
+    falls = lambda found: found[0] < cost or abs(found[0] - cost) < 1e-7 * abs(cost)
     taken, moved = 0, np.inf
     while taken < MOST_STEPS and moved >= 1e-5:
-        moved, taken = 0.0, taken + 1
-        for step in 4 * 0.2 ** np.arange(14):
-            trial = cayley(W, -phi @ W, step)
-            new, new_phi = cost_and_phi(data, F, s, trial)
-            if new < cost or abs(new - cost) < 1e-7 * abs(cost):
-                moved = np.linalg.norm(trial - W) / np.linalg.norm(W)
-                W, cost, phi = np.linalg.qr(trial)[0], new, new_phi
-                break
+        taken += 1
+        trial, found = cayley_search(W, -phi @ W, 4, at, falls)
+        if not falls(found):
+            break
+        moved = np.linalg.norm(trial - W) / np.linalg.norm(W)
+        W, (cost, phi) = np.linalg.qr(trial)[0], found
     return W, taken
 
 
@@ -399,18 +381,18 @@ def turns(reading, method="ISM", start=None):
     """
     data = given(reading)
     W = np.zeros((data.X.shape[1], reading.q)) if start is None else starts(reading.start)[start]
-    U, first = data.U, Kernel(data.X, data.kernel, W)
+    U, first = data.U, ProgramAffinity(data.X, data.kernel, W)
     late, stale = method == "SM" and reading.lagging, method == "DG" and reading.stale
     for turn in range(TURNS):
         before_U, before_W = U, W
         if method == "DG":
             F, s = _columns(U, centre(one_hot(data.known)), reading.weight)
-            at = first if stale else Kernel(data.X, data.kernel, W)
+            at = first if stale else ProgramAffinity(data.X, data.kernel, W)
             W, taken = dg(data, F, s, W, at.roots)
         else:
             F, s = _columns(centre(U), data.columns, reading.weight)
             W, taken = (ism if method == "ISM" else sm)(data, F, s, W)
-        seen = first if stale else Kernel(data.X, data.kernel, before_W if late else W)
+        seen = first if stale else ProgramAffinity(data.X, data.kernel, before_W if late else W)
         U = seen.leading(reading.k)
         yield W, U, taken
         if turn and _still(U, before_U) and (stale or _still(W, before_W)):
@@ -428,7 +410,7 @@ def _columns(U, known, weight):
 def measured(reading, W, U, seed=SEED):
     """What Table 3.1 has of a run, the labels found, and the cost by (3.2)."""
     data = given(reading)
-    labels, at = cluster_rows(U, reading.k, seed), Kernel(data.X, data.kernel, W)
+    labels, at = cluster_rows(U, reading.k, seed), ProgramAffinity(data.X, data.kernel, W)
     agree = lambda y: float(
         np.round(normalized_mutual_info_score(y, labels, average_method="geometric"), 3)
     )

@@ -27,9 +27,9 @@ from sklearn.svm import SVC
 from ismlit.bandwidth import median_distance
 from ismlit.baselines import dimension_growth
 from ismlit.edition import printed, results
-from ismlit.edition.experiments import SEED, SETS, over_runs, prepared
+from ismlit.edition.experiments import SEED, SETS, cayley_search, over_runs, prepared
 from ismlit.gamma import DenseGamma, Gamma, centre, embedding_gamma, label_gamma, one_hot
-from ismlit.grassmann import cayley, top_eigenvectors
+from ismlit.grassmann import top_eigenvectors
 from ismlit.kernels import (
     Gaussian,
     Kernel,
@@ -120,16 +120,13 @@ def cayley_steps(task, cubic=False, steps=400, most=1000):
         return task.start
     W, problem = task.start, task.problem
     J, G = problem.objective_and_gradient(W)
+    serves = lambda found: found[0] > J or problem.count.passes > most
     for _ in range(steps):
-        for length in 2 * 0.2 ** np.arange(14):
-            trial = cayley(W, 2 * G, length)
-            J_new, G_new = problem.objective_and_gradient(trial)
-            if J_new > J or problem.count.passes > most:
-                break
-        moved = np.linalg.norm(trial - W) / np.linalg.norm(W)
-        if not J_new > J:
+        trial, found = cayley_search(W, 2 * G, 2, problem.objective_and_gradient, serves)
+        if not found[0] > J:
             break
-        W, J, G = trial, J_new, G_new
+        moved = np.linalg.norm(trial - W) / np.linalg.norm(W)
+        W, (J, G) = trial, found
         if moved < 1e-3:
             break
     return W
