@@ -85,6 +85,8 @@ MADE = {
     "moons, rings known": rings_and_moons,
     "four Gaussians": four_gaussians,
 }
+NOISE = {f"parabolas + {m}": (lambda seed, m=m: two_views(seed, m)) for m in (1, 6)}
+"""Other numbers of columns of noise, for `CURVE` alone."""
 FACES = ("Faces", "Faces, identity known")
 WEBKB = ("WebKb", "WebKb, topic known")
 THESIS = ("SG", "LG", "LG, standardised", "Moon", "MoonN", *FACES, *WEBKB)
@@ -94,8 +96,8 @@ DRAWS, SEEDS = 5, 3
 
 def tasks(name, count=None):
     """The draws of a made set, or one set as often as there are seeds."""
-    if name in MADE:
-        return [MADE[name](seed) for seed in range(SEED, SEED + (count or DRAWS))]
+    if name in MADE | NOISE:
+        return [(MADE | NOISE)[name](seed) for seed in range(SEED, SEED + (count or DRAWS))]
     return [thesis(name)] * (count or SEEDS)
 
 
@@ -178,6 +180,15 @@ def kdac(task, seed):
     return [KDAC(task.k, random_state=seed).fit(task.X, task.known).labels_]
 
 
+def kdac_by_dimension(task, seed):
+    """`KDAC` with q from k to k + 2, that of the best silhouette first."""
+    most = max(task.X.shape[1] - 1, 1)
+    sizes = sorted({min(q, most) for q in range(task.k, task.k + 3)})
+    models = [KDAC(task.k, q, random_state=seed).fit(task.X, task.known) for q in sizes]
+    models.sort(key=lambda model: -model.tried_["silhouette"].max())
+    return [model.labels_ for model in models]
+
+
 def kdac_by_bandwidth(task, seed):
     """`KDAC` by each of the nine bandwidths, the median first."""
     found = []
@@ -202,14 +213,16 @@ def simultaneous(make: Callable):
     def run(task, seed):
         found = make([len(np.unique(task.known)), task.k], seed).fit(task.X).labels_
         columns = found.reshape(len(task.X), -1).T
-        return sorted(columns, key=lambda labels: novelty(labels, task.known))
+        whole = lambda labels: len(np.unique(labels)) == 1  # one cluster is no clustering
+        return sorted(columns, key=lambda labels: (whole(labels), novelty(labels, task.known)))
 
     return run
 
 
-OURS = "KDAC"
+OURS, BY_DIMENSION = "KDAC", "KDAC, q scanned"
 METHODS = {
     OURS: kdac,
+    BY_DIMENSION: kdac_by_dimension,
     "KDAC, by bandwidth": kdac_by_bandwidth,
     "KDAC, Table 3.2": kdac_table,
     **{
@@ -217,6 +230,7 @@ METHODS = {
         for removed, cluster in product(REMOVED, CLUSTERED)
     },
 }
+CURVE = (OURS, BY_DIMENSION, "means, k-means", "means, spectral", "means, neighbours")
 CLUSTPY = {
     "NrKmeans": dict(n_init=10),
     "AutoNR": dict(outliers=False),
@@ -224,9 +238,9 @@ CLUSTPY = {
     "ClusteringInOrthogonalSpaces": {},
 }
 ONCE = {(name, "AutoNR") for name in FACES}
-ONCE |= {(name, "KDAC, by bandwidth") for name in (*THESIS, *MADE)}
+ONCE |= {(name, "KDAC, by bandwidth") for name in (*THESIS, *MADE) if name != "parabolas + 3"}
 """Run once."""
-SKIPPED = set(product(WEBKB, ("AutoNR", "KDAC, by bandwidth")))
+SKIPPED = set(product(WEBKB, ("AutoNR", "KDAC, by bandwidth", BY_DIMENSION)))
 """Minutes each."""
 
 
@@ -276,7 +290,8 @@ def one(name, method, count=None):
 
 def rows(only="", folds=10, jobs=1):
     """Row by row, those whose name (set/method) starts with `only`."""
-    for name, method in product([*THESIS, *MADE], methods()):
+    names = [*product([*THESIS, *MADE], methods()), *product(NOISE, CURVE)]
+    for name, method in names:
         absent = (name, method) in SKIPPED or (name in MADE and method == "KDAC, Table 3.2")
         if f"{name}/{method}".startswith(only) and not absent:
             count = 1 if (name, method) in ONCE else None
