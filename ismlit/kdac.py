@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -21,7 +22,13 @@ from ismlit.grassmann import SecondOrder
 from ismlit.optimality import gaussian_bound
 from ismlit.pairs import ConstantKernelError, gram
 from ismlit.reduction import BANDWIDTH, ClusteringIKDR
-from ismlit.spectral import JointProblem
+from ismlit.solver import ism
+from ismlit.spectral import JointProblem, cluster_rows, embedding_silhouette
+
+WALK = dict(
+    solver=partial(ism, tol=1e-3, max_iter=20, escape=False), max_iter=None, max_turns=10, tol=1e-4
+)
+"""Turns from one bandwidth to the next: near enough to be followed."""
 
 
 @dataclass(eq=False, repr=False)
@@ -42,7 +49,9 @@ class KDAC(ClusteringIKDR):
     kernel : str or Kernel, default="gaussian"
         As for `SupervisedIKDR`; its row sums must be positive.
     bandwidth : float, str or function, default="silhouette"
-        As for `UnsupervisedIKDR`; `search` tries several, and weights.
+        As for `UnsupervisedIKDR`, but "silhouette" walks from the widest to the narrowest of its
+        nine bandwidths, each from where the one before ended too, and W starts there; `search`
+        tries several, and weights.
     weight : float, default=2.0
         How much the known clustering is avoided, at least 0. The papers' lambda is
         ``weight / ||HY||_2^2``, which is ``weight k / n`` for k balanced classes.
@@ -131,6 +140,28 @@ class KDAC(ClusteringIKDR):
         self.quality_ = alone.given(self.embedding_).objective(self.W_)
         self.novelty_ = np.nan if y is None else novelty(self.labels_, known)
         return self
+
+    def _scanned(self, joint_of, rows, sigmas, columns, q):
+        """The bandwidth whose clusters stand apart best in U on the `rows`, and its W.
+
+        From wide to narrow; at each bandwidth once afresh and once from the W of the one before,
+        and what lies higher is kept: a narrow kernel alone has many poor maxima. Sets ``tried_``.
+        """
+        found, W = [], None
+        for sigma in sigmas:
+            joint = joint_of(float(sigma)).sample(rows)
+            starts = [None] if W is None else [None, W]
+            try:
+                ends = [self._alternated(joint, columns, q, start, **WALK) for start in starts]
+            except ConstantKernelError:
+                found.append((-1.0, sigma, W))
+                continue
+            end = max(ends, key=lambda end: end.objective)
+            labels, W = cluster_rows(end.U, self.n_clusters, self.random_state), end.W
+            found.append((embedding_silhouette(end.U, labels), sigma, W))
+        self.tried_ = {"bandwidth": sigmas, "silhouette": np.array([row[0] for row in found])}
+        _, sigma, W = max(found, key=lambda row: row[0])
+        return float(sigma), W
 
     def _components(self, d):
         """q for d features: less than all of them, since all would leave nothing to choose."""

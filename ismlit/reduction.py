@@ -201,17 +201,18 @@ class ClusteringIKDR(ClusterMixin, Projection):
             fixed,
             self.n_jobs,
         )
-        joint = joint_of(self._bandwidth(joint_of, centred, columns, q))
+        bandwidth, W = self._bandwidth(joint_of, centred, columns, q)
+        joint = joint_of(bandwidth)
         self.kernel_ = joint.kernel
-        found = self._alternated(joint, columns, q)
+        found = self._alternated(joint, columns, q, W)
         found.warn_unless_converged(stacklevel=4)
         self.labels_ = cluster_rows(found.U, k, self.random_state)
         self.result_ = replace(found, result=self._keep(found.result))
         self.converged_, self.history_ = found.converged, found.history
         self.embedding_, self.n_iter_ = found.U, found.n_iter
 
-    def _alternated(self, joint, columns, q, **glimpse):
-        """The alternation as asked for, or a `glimpse` of it; a warning can wait."""
+    def _alternated(self, joint, columns, q, W=None, **glimpse):
+        """The alternation as asked for or a `glimpse`, from W if given; a warning can wait."""
         options = dict(
             solver=self.solver,
             init=self.init,
@@ -220,6 +221,8 @@ class ClusteringIKDR(ClusterMixin, Projection):
             max_turns=self.max_turns,
             random_state=self.random_state,
         )
+        if W is not None:
+            options |= dict(init=W, start=joint.affinity(W).leading(columns)[0])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return alternate(joint, columns, q, **options | glimpse)
@@ -227,13 +230,20 @@ class ClusteringIKDR(ClusterMixin, Projection):
     def _bandwidth(self, joint_of, X, columns, q):
         """The bandwidth asked for, or that share of the median whose clusters stand apart best.
 
-        What a share promises is seen on at most SAMPLE rows after 3 turns of a few steps; the
-        best first, promises are held against 20 turns. Sets ``tried_``.
+        And the W to start from, None for a start of its own. Sets ``tried_``.
         """
         self.tried_ = {"bandwidth": np.array([]), "silhouette": np.array([])}
         if self.bandwidth != "silhouette" or self.kernel != "gaussian":
-            return "median" if self.bandwidth == "silhouette" else self.bandwidth
+            return "median" if self.bandwidth == "silhouette" else self.bandwidth, None
         rows = np.sort(np.random.default_rng(0).permutation(len(X))[:SAMPLE])
+        return self._scanned(joint_of, rows, median_distance(X) * np.array(SHARES), columns, q)
+
+    def _scanned(self, joint_of, rows, sigmas, columns, q):
+        """The best of the bandwidths, and the W to start from, None here.
+
+        What a bandwidth promises is seen on the `rows` after 3 turns of a few steps; the best
+        first, promises are held against 20 turns. Sets ``tried_``.
+        """
 
         def silhouette(sigma, turns):
             joint = joint_of(float(sigma)).sample(rows)
@@ -243,7 +253,6 @@ class ClusteringIKDR(ClusterMixin, Projection):
                 return -1.0
             return embedding_silhouette(U, cluster_rows(U, self.n_clusters, self.random_state))
 
-        sigmas = median_distance(X) * np.array(SHARES)
         promises = np.array([silhouette(sigma, 3) for sigma in sigmas])
         self.tried_ = {"bandwidth": sigmas, "silhouette": promises}
         kept, best = -np.inf, sigmas[0]
@@ -253,7 +262,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
             value = silhouette(sigmas[i], 20)
             if value > kept:
                 kept, best = value, sigmas[i]
-        return float(best)
+        return float(best), None
 
 
 @dataclass(eq=False, repr=False)

@@ -279,6 +279,19 @@ def test_search_in_parallel_is_the_same_and_leaves_warnings_alone(views):
         )
 
 
+def test_a_narrow_bandwidth_is_reached_from_a_wide_one():
+    """Afresh a few samples are split off; the walk keeps to the plane that the wide one saw."""
+    X, side, parabola = datasets.make_two_views(300, 3, random_state=0)
+    X = scale(X)
+    model = KDAC(random_state=0).fit(X, side)
+    sigma = model.kernel_.sigma
+    assert sigma == model.tried_["bandwidth"][np.argmax(model.tried_["silhouette"])]
+    assert normalized_mutual_info_score(parabola, model.labels_) > 0.95
+    afresh = KDAC(bandwidth=sigma, random_state=0).fit(X, side)
+    assert normalized_mutual_info_score(parabola, afresh.labels_) < 0.5
+    assert model.result_.objective > afresh.result_.objective + 0.05
+
+
 def test_default_bandwidths_are_halves_of_the_median(views):
     X, known, _ = views
     found = search(X, known, 2, weights=[2.0], random_state=0)

@@ -329,9 +329,39 @@ def test_cycles_are_looked_for_on_all_sets():
 
 def test_alternatives_are_recomputed():
     needs("small-gaussian")
-    for method, run in alternatives.METHODS.items():
+    for method in alternatives.METHODS:
         row = stored("alternatives", set="SG", method=method)
-        assert alternatives.one("SG", run)["NMI"] == pytest.approx(row["NMI"], abs=0.03)
+        found = alternatives.one("SG", method, count=1)
+        assert found["NMI"] == pytest.approx(row["NMI"][:1], abs=0.03), method
+
+
+@pytest.mark.parametrize(
+    "method", [alternatives.OURS, "means, spectral", "LDA, neighbours", "whitened, k-means"]
+)
+def test_alternatives_on_a_made_set_are_recomputed(method):
+    row = stored("alternatives", set="parabolas + 3", method=method)
+    found = alternatives.one("parabolas + 3", method, count=1)
+    assert found["NMI"] == pytest.approx(row["NMI"][:1], abs=0.05)
+    assert found["novelty"] == pytest.approx(row["novelty"][:1], abs=0.05)
+
+
+def test_what_is_taken_out_is_gone():
+    task = alternatives.MADE["four Gaussians"](0)
+    X, known = task.X, task.known
+    means = lambda Z: np.array([Z[known == k].mean(axis=0) for k in (0, 1)])
+    assert np.linalg.norm(means(alternatives.without_means(X, known))) < 1e-10
+    left = alternatives.residues(X, known)
+    assert abs(np.sum(left * means(X)[known], axis=1)).max() < 1e-10
+    Z = alternatives.far_from_own(X, known)  # its spread about the other cluster's mean is I
+    spread = sum(np.outer(z, z) for z in Z - means(Z)[1 - known]) / len(Z)
+    assert np.allclose(spread, np.eye(4))
+
+
+def test_every_alternative_was_run_on_enough_draws():
+    for row in STORED["alternatives"]:
+        name = row["set"], row["method"]
+        count = alternatives.SEEDS if row["set"] in alternatives.THESIS else alternatives.DRAWS
+        assert len(row["NMI"]) == (1 if name in alternatives.ONCE else count), name
 
 
 @pytest.mark.parametrize("method", defaults.REDUCTIONS)
