@@ -354,11 +354,12 @@ networks each the best of other five."""
 
 
 def wanted():
-    """(set, reading, where, update) of every row."""
+    """(set, reading, where, update) of every row; of RCV one, for its time."""
     for name in READINGS:
         for where in ("all", "part"):
             for update in EPOCHS:
-                yield name, "published", where, update
+                if name != "RCV" or (where, update) == ("all", "eig"):
+                    yield name, "published", where, update
     yield "Spiral1", "published", "published part", "eig"
     for name, others in VARIANTS.items():
         for reading in others:

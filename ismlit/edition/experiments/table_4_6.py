@@ -34,6 +34,8 @@ PROGRAM = "program"
 COPIES = {"Wine": 1, "Spiral1": 8}
 """Units of each sign for a feature, in the program's networks."""
 FACTOR = 1000  # of lambda, in the program
+RUNS = {"Wine": 3, "Spiral1": 1}
+"""Of the program, for each lambda."""
 NEAREST = {"Wine": "sum of squares", "Spiral1": "mean square, HSIC over (N-1)^2"}
 """The reading that comes nearest to the print."""
 UPDATES = {"EIG": "eig", "SMA": "sma"}
@@ -123,7 +125,7 @@ def rows(only="", folds=10, jobs=1):
         if f"{name}/{PROGRAM}".startswith(only):
             for value in lambdas(name):
                 key = {"set": name, "reading": PROGRAM, "update": "EIG", "lambda": f"{value:g}"}
-                found = by_program(name, value, min(folds, 3))
+                found = by_program(name, value, min(folds, RUNS[name]))
                 yield key | {k: [float(f"{v:.6g}") for v in vs] for k, vs in found.items()}
 
 
