@@ -109,7 +109,7 @@ def unpickling(tree):
         elif isinstance(node, ast.Attribute):
             yield from {node.attr} & LOADERS
             yield from {ast.unparse(node)} & {"joblib.load", "torch.load"}
-        elif isinstance(node, ast.keyword):
+        elif isinstance(node, ast.keyword) and getattr(node.value, "value", 1) is not False:
             yield from {node.arg} & LOADERS
 
 
