@@ -460,6 +460,16 @@ class Beside:
                 cell = f"{key[0]}, {key[1]}"
                 yield {"cell": cell, "printed": self._print(key), "comes out by": more}
 
+    def kind(self, key):
+        """What a cell comes out by: "program" (or plainly), "beside", "ours" only, or "not"."""
+        found = [how for how, v in self.by[key].items() if near(self.value[key], v)]
+        if not found:
+            return "not"
+        if key[1] in KNETS:
+            own = [how for how in found if not how.startswith("ours")]
+            return ("program" if "program" in own else "beside") if own else "ours"
+        return "program" if self.plain(key)[0] in found else "beside"
+
     def count(self, keys, kind=None):
         """How many of the cells come out by a kind of reading, or by any."""
         return sum(
