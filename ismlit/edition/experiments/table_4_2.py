@@ -2,7 +2,8 @@
 
 NMI (percent, geometric mean) and seconds, seed by seed. Where the text leaves a choice open, or the
 printed number does not follow from it, both ways are run: scaled and raw features, sigma by Table
-4.1 and by scikit-learn's default.
+4.1 and by scikit-learn's default. KNet is run as the text describes it and as our estimator; as
+the authors' program ran it, in `program_4_2`. `Beside` puts all of them next to the print.
 """
 
 from __future__ import annotations
