@@ -42,7 +42,7 @@ test: $(STAMP) ## lint, tests, notebooks against their stored outputs, book, bro
 	$(PYTEST) -n $(JOBS) --dist loadscope -m "not browser$(QUICK)"
 	$(PYTEST) -n $(JOBS) --dist loadscope $(NBVAL) $(CELLS) book
 	$(PY) -m tools.build_book
-	$(PYTEST) -m "browser$(QUICK)" tests/browser
+	$(PYTEST) -n $(JOBS) --dist loadgroup -m "browser$(QUICK)" tests/browser
 
 anywhere: $(STAMP) ## tests and notebooks on every kind of processor (ARGS="--cores Haswell")
 	$(PY) -m tools.anywhere --jobs $(JOBS) $(ARGS)
