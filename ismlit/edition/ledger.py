@@ -61,6 +61,22 @@ TITLES = {
 """The parts of the ledger, in reading order; each has its file in ``book/claims``."""
 
 
+KINDS = {
+    "thm": "Theorem",
+    "lem": "Lemma",
+    "def": "Definition",
+    "prop": "Proposition",
+    "cor": "Corollary",
+    "alg": "Algorithm",
+    "tab": "Table",
+    "fig": "Figure",
+    "sec": "Section",
+    "txt": "Section",
+}
+"""How the id of an item begins, and what the thesis calls it; an equation is but "(5.2)"."""
+SOURCES = {"neurips": "NeurIPS", "icml": "ICML", "aistats": "AISTATS", "fkdac": "Note of 2017"}
+
+
 @dataclass(frozen=True)
 class Claim:
     """One row of the ledger.
@@ -113,6 +129,31 @@ def ledger():
                 raise ClaimError(f"{claim.id} stands twice in the ledger")
             claims[claim.id] = claim
     return claims
+
+
+def title(claim_id):
+    """A claim's name as a reader knows it.
+
+    Examples
+    --------
+    >>> from ismlit.edition.ledger import title
+    >>> [title(claim_id) for claim_id in ("thm-5.1", "eq-5.2", "tab-5.1-linear", "fkdac-eq1")]
+    ['Theorem 5.1', '(5.2)', 'Table 5.1: linear', 'Note of 2017: (1)']
+    """
+    kind, _, rest = claim_id.partition("-")
+    number, _, words = rest.partition("-")
+    words = words.replace("-", " ")
+    if kind == "eq":
+        return f"({rest})"
+    if kind in KINDS:
+        chapter = kind == "txt" and len(number) == 1
+        name = f"{'Chapter' if chapter else KINDS[kind]} {number}"
+        return f"{name}: {words}" if words else name
+    words = rest.replace("-", " ")
+    if words.startswith("eq"):
+        words = f"({words[2:].replace(' ', ', ')})"
+    source = SOURCES.get(kind)
+    return f"{source}: {words}" if source else f"Ours: {claim_id.removeprefix('new-').replace('-', ' ')}"
 
 
 def counts(claims=None):
