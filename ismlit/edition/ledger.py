@@ -24,6 +24,18 @@ another. "open" means: nobody has checked it yet."""
 
 VERDICTS = tuple(SIGNS)
 
+MARKS = {
+    "derived": "∎",
+    "exhaustive": "∀",
+    "drawn": "⚄",
+    "counterexample": "∄",
+    "recomputed": "#",
+    "stored": "▤",
+    "printed": "¶",
+    "one case": "1",
+}
+"""One character for how a claim is known."""
+
 SCOPES = {
     "general": "said of all cases",
     "instance": "said of one example, table or figure",
@@ -41,6 +53,8 @@ SLIPS = {
 }
 """What is wrong with a printed form that a correction mends."""
 
+WRONG = ("holds as corrected", "fails")
+STANDS = ("holds", "reproduced", "definition")
 UNCHECKED = ("not checkable", "open")
 
 
@@ -205,3 +219,8 @@ def _users():
 def used_by(claim_id):
     """Ids of the claims that name a claim among those they use."""
     return tuple(_users()[claim_id])
+
+
+def wrong_below(claim_id):
+    """What a claim rests on that is wrong as printed, by name."""
+    return sorted(used for used in rests_on(claim_id) if ledger()[used].verdict in WRONG)

@@ -18,8 +18,13 @@ def _environment():
     )
 
 
+def environment(filters):
+    """The templates, with functions of a page's own as `filters`."""
+    found = _environment().overlay()
+    found.filters = {**found.filters, **filters}
+    return found
+
+
 def render(name, filters=None, **values):
     """The template `name`, filled in; `filters` are functions of this page alone."""
-    environment = _environment().overlay()
-    environment.filters = {**environment.filters, **(filters or {})}
-    return environment.get_template(name).render(**values)
+    return environment(filters or {}).get_template(name).render(**values)
