@@ -9,7 +9,7 @@
     waiting.clear();
     await window.MathJax.startup.promise;
     now.forEach((formula) => {
-      formula.className = "math";
+      formula.classList.replace("tex", "typeset");
       formula.textContent = `\\(${formula.dataset.tex}\\)`;
     });
     await window.MathJax.typesetPromise(now);

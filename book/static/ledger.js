@@ -42,6 +42,7 @@
       const left = part.querySelectorAll("tbody tr:not([hidden])").length;
       part.hidden = !left;
       part.open = asked && left > 0;
+      part.querySelector("summary").dataset.shown = asked ? `, ${left} shown` : "";
     });
     parts.forEach(({ part, section, body }) => {
       section.hidden = !body.rows.length || part.hidden;

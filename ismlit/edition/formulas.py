@@ -18,7 +18,7 @@ GREEK = (
     "Gamma Delta Theta Lambda Pi Sigma Phi Psi Omega"
 ).split()
 FUNCTIONS = "exp log min max sin cos tan tanh det lim".split()
-NAMED = "Tr HSIC diag rank span sign cov var NMI CQ".split()
+NAMED = "Tr HSIC vec diag rank span sign cov var NMI CQ".split()
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 SIGNS = {
     ">=": r"\ge",
@@ -56,7 +56,8 @@ _INDEX = r"_(?:\([^()]*\)|\{[^{}]*\}|[A-Za-z0-9]+)"
 TOKEN = re.compile(
     rf"""
     (?P<word> [A-Za-z]{{2,}}(?:'[a-z]+|-[A-Za-z]\w*)+ | [A-Za-z\d.]+'s\b | \w+-[a-z]{{3,}}\w*
-        | \d[\d.]*(?:%|\ s\b) | \b[A-D]\.\d+(?:\.\d+)* | (?<![^\s(])(?<![=+\-]\ )[aA]\ (?=[A-Za-z\d]) )
+        | \d[\d.]*(?:%|\ s\b) | \b[A-D]\.\d+(?:\.\d+)* 
+        | (?:(?<![^\s(])(?<![=+\-]\ )a | (?:^|(?<=[.:;]\ ))A)\ (?=[A-Za-z\d]) )
   | (?P<call> (?:(?:{"|".join(FUNCTIONS)})(?:{_POWER})?|{"|".join(NAMED)}|sqrt|abs)(?=\() )
   | (?P<large> (?<![A-Za-z])(?:sum|prod|min|max)(?=_|\ [A-Z]\w*[_'(]|\ (?:{"|".join(GREEK)})\b)
         (?:{_INDEX})? )
