@@ -174,7 +174,8 @@ def _split(run):
     """A run of tokens that may be a formula as pieces: words around it, and the formula."""
     pair = _brackets(run)
     for at, (kind, _) in enumerate(run):  # a bracket without its other half belongs to the text
-        if kind in ("open", "close") and at not in pair or kind == "comma" and not _in(at, pair):
+        alone = kind in ("open", "close") and at not in pair
+        if alone or (kind == "comma" and not _in(at, pair)):
             return [*_split(run[:at]), Piece("text", run[at][1]), *_split(run[at + 1 :])]
     first, last = 0, len(run)
     while first < last and not _begins(run, first):

@@ -66,7 +66,9 @@ def drawing(key, known):
         {c.id: f"{SIGNS[c.verdict]} {title(c.id)}" for c in shown},
         {c.id: c.uses for c in drawn},
     )
-    box = lambda c: tile(c, known, c.id in outside) | dict(zip(("x", "y", "width"), found.boxes[c.id]))
+    box = lambda c: (
+        tile(c, known, c.id in outside) | dict(zip(("x", "y", "width"), found.boxes[c.id]))
+    )
     return dict(
         boxes=[box(c) for c in shown],
         lines=[dict(start=a, end=b, path=path) for (a, b), path in found.lines.items()],

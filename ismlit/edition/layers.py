@@ -132,7 +132,7 @@ def _neighbours(chains):
 
 
 def _ordered(items, column, chains):
-    """The items of each column, ordered so that few lines cross: by the mean of their neighbours."""
+    """The items of each column, ordered so that few lines cross: by their neighbours' mean."""
     beside = _neighbours(chains)
     order = [[] for _ in range(1 + max(column.values(), default=-1))]
     for item in items:
@@ -161,7 +161,10 @@ def _heights(order, chains, size):
             away[item] = middle[item] = at
     for _ in range(30):
         for items in order:
-            wished = [np.mean(sorted(middle[b] for b in beside[i])) if i in beside else middle[i] for i in items]
+            wished = [
+                np.mean(sorted(middle[b] for b in beside[i])) if i in beside else middle[i]
+                for i in items
+            ]
             free = isotonic_regression(np.array(wished) - [away[i] for i in items])
             middle |= {item: at + away[item] for item, at in zip(items, free)}
     top = min(middle.values(), default=0) - HEIGHT

@@ -167,7 +167,11 @@ def title(claim_id):
     if words.startswith("eq"):
         words = f"({words[2:].replace(' ', ', ')})"
     source = SOURCES.get(kind)
-    return f"{source}: {words}" if source else f"Ours: {claim_id.removeprefix('new-').replace('-', ' ')}"
+    return (
+        f"{source}: {words}"
+        if source
+        else f"Ours: {claim_id.removeprefix('new-').replace('-', ' ')}"
+    )
 
 
 def counts(claims=None):

@@ -151,7 +151,7 @@ def _bars(numbers, signs):
     from IPython.display import HTML
 
     values = dict(counts=numbers, signs=signs, largest=max(numbers.values()))
-    return HTML(render("counts.html.j2", {"css": _css}, **values))
+    return HTML(render("counts.html.j2", **values))
 
 
 if __name__ == "__main__":

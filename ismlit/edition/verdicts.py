@@ -1,8 +1,8 @@
 """What the verdict pages show, and a page for every claim: an extension of Sphinx.
 
-``book/ledger.md``, ``errata.md``, ``reproduction.md`` and ``graph.md`` say where each part stands, in
-a directive ``from-ledger``; it is written while the book is built, and no file holds it. So are the
-pages of the claims, ``claims/ID.html`` beside them. The badges of the notebooks lead there.
+``book/ledger.md``, ``errata.md``, ``reproduction.md`` and ``graph.md`` say where each part stands,
+in a directive ``from-ledger``; it is written while the book is built, and no file holds it. So are
+the pages of the claims, ``claims/ID.html`` beside them. The badges of the notebooks lead there.
 """
 
 from __future__ import annotations
@@ -70,7 +70,6 @@ class Verdicts:
             "cells": self.checked_at,
             "known": lambda c: _known().get(c.id, ("", "")),
             "numbers": lambda c: _numbers().get(c.id, []),
-            "css": lambda verdict: verdict.replace(" ", "-"),
             "tally": tally,
         }
 

@@ -3,6 +3,7 @@
 import json
 import re
 from html import escape, unescape
+from itertools import pairwise
 
 import pytest
 
@@ -72,7 +73,9 @@ def test_no_letter_of_a_sentence_is_lost(key):
 
 
 def test_claims_that_are_named_are_linked():
-    html = formulas.html("As Theorem 5.1 and (5.2), see new-ism-two-cycle; not (99.9).", "{}!".format)
+    html = formulas.html(
+        "As Theorem 5.1 and (5.2), see new-ism-two-cycle; not (99.9).", "{}!".format
+    )
     assert html == (
         'As <a href="thm-5.1!">Theorem 5.1</a> and <a href="eq-5.2!">(5.2)</a>, '
         'see <a href="new-ism-two-cycle!">new-ism-two-cycle</a>; not (99.9).'
@@ -120,7 +123,7 @@ def test_neighbours_are_those_of_the_chapter():
     for chapter in TITLES:
         ids = [c.id for c in of_chapter(chapter)]
         assert PAGES[ids[0]]["before-link"] == PAGES[ids[-1]]["after-link"] == "../ledger.html"
-        for before, after in zip(ids, ids[1:]):
+        for before, after in pairwise(ids):
             assert PAGES[before]["after-link"] == f"{after}.html"
             assert PAGES[after]["before"] == escape(title(before))
 
@@ -154,7 +157,9 @@ def test_a_badge_leads_to_its_claim_and_can_be_led_to():
 
 
 def test_a_badge_of_an_unknown_claim_stops_the_build():
-    with pytest.raises(ClaimError, match=r"ch5/phi has a badge of eq-99, which is not in the ledger"):
+    with pytest.raises(
+        ClaimError, match=r"ch5/phi has a badge of eq-99, which is not in the ledger"
+    ):
         verdicts.with_anchors(BADGE.format("eq-99"), "ch5/phi")
 
 
@@ -172,7 +177,7 @@ def test_every_claim_stands_where_it_should():
         first = rf'<div class="erratum [^"]*"><p><a href="claims/{re.escape(claim.id)}\.html"'
         assert len(re.findall(first, by_slip)) == (claim.verdict in WRONG), claim.id
         assert len(re.findall(first, matters)) == (claim.matters and claim.verdict in WRONG)
-    assert 'hidden>\n<label>Find' in verdicts.PARTS["filter"](""), "no form without its script"
+    assert "hidden>\n<label>Find" in verdicts.PARTS["filter"](""), "no form without its script"
 
 
 def test_the_report_sets_numbers_side_by_side():
@@ -234,12 +239,14 @@ def points(path):
         if kind == "M":
             x, y = values
             continue
-        corners = [(x, y), (values[0], y)] if kind == "H" else [(x, y), *zip(values[::2], values[1::2])]
+        corners = (
+            [(x, y), (values[0], y)] if kind == "H" else [(x, y), *zip(values[::2], values[1::2])]
+        )
         for step in range(21):
             t = step / 20
             left = corners
             while len(left) > 1:  # de Casteljau
-                left = [tuple((1 - t) * a + t * b for a, b in zip(p, q)) for p, q in zip(left, left[1:])]
+                left = [tuple((1 - t) * a + t * b for a, b in zip(p, q)) for p, q in pairwise(left)]
             yield left[0]
         x, y = corners[-1]
 
@@ -265,4 +272,8 @@ def test_no_box_of_a_drawing_lies_on_another(key):
 
 
 def test_links_that_follow_from_others_are_left_out():
-    assert layers.reduced({"a": [], "b": ["a"], "c": ["a", "b"]}) == {"a": [], "b": ["a"], "c": ["b"]}
+    assert layers.reduced({"a": [], "b": ["a"], "c": ["a", "b"]}) == {
+        "a": [],
+        "b": ["a"],
+        "c": ["b"],
+    }

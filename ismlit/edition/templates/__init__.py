@@ -9,13 +9,15 @@ from functools import cache
 def _environment():
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("ismlit.edition", "templates"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["css"] = lambda verdict: verdict.replace(" ", "-")  # its class
+    return environment
 
 
 def environment(filters):
