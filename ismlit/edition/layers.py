@@ -57,7 +57,7 @@ def draw(labels, uses):
     middle = _heights(order, chains, size)
     width = {name: LETTER * len(label) + MARGIN for name, label in labels.items()}
     widest = [max([width[item] for item in items if item in labels]) for items in order]
-    left = np.cumsum([0, *(w + BETWEEN for w in widest)])
+    left = np.cumsum([0, *(w + BETWEEN for w in widest)]).tolist()
     boxes = {n: (left[column[n]], middle[n] - HEIGHT / 2, width[n]) for n in labels}
     lines = {}
     for (source, target), chain in chains.items():
@@ -74,7 +74,7 @@ def draw(labels, uses):
             before = here
         lines[source, target] = "".join(path)
     bottom = max(middle.values(), default=0) + HEIGHT
-    return Drawing(boxes, lines, float(left[-1] - BETWEEN), float(bottom))
+    return Drawing(boxes, lines, left[-1] - BETWEEN, bottom)
 
 
 def reduced(uses):
@@ -166,6 +166,6 @@ def _heights(order, chains, size):
                 for i in items
             ]
             free = isotonic_regression(np.array(wished) - [away[i] for i in items])
-            middle |= {item: at + away[item] for item, at in zip(items, free)}
+            middle |= {item: at + away[item] for item, at in zip(items, free.tolist())}
     top = min(middle.values(), default=0) - HEIGHT
     return {item: at - top for item, at in middle.items()}
