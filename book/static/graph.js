@@ -15,6 +15,7 @@
       .toLowerCase()]));
   let chosen = "";
   let from = null; // the box that has the focus, or had it before the panel
+  let closing = false; // then the focus returns to a box and does not choose it
 
   const field = (name) => form.elements[name];
   const view = () => views.find((part) => part.dataset.view === field("view").value);
@@ -72,7 +73,9 @@
   function close() {
     card.hidden = true;
     choose("");
+    closing = true;
     from?.focus();
+    closing = false;
   }
 
   /* the lines: behind the boxes of the map, and of a drawn chapter those it has */
@@ -221,7 +224,7 @@
     if (!box) return;
     from = box;
     settle(box);
-    choose(box.dataset.id);
+    if (!closing) choose(box.dataset.id);
   });
 
   /* the address: #claim=thm-5.1&view=5&q=..., or #thm-5.1 alone */

@@ -368,7 +368,7 @@ def on_page(tab, address):
     """A function that opens a page of the book, if it is built."""
 
     def open_page(page, **size):
-        if not (SITE / page).exists():
+        if not (SITE / page.partition("#")[0]).exists():
             pytest.skip("the book is not built (make book)")
         tab.set_viewport_size(size or DESKTOP)
         tab.goto(address + page, wait_until="load")
@@ -481,9 +481,9 @@ def test_the_ledger_is_searched_filtered_and_ordered(on_page):
     rows = tab.locator("table.ledger tbody tr:visible")
     assert rows.count() == 0, "chapters are folded"
     form = tab.locator("#ledger-filter")
-    form.get_by_label("Verdict").select_option("fails")
+    form.locator("[name=verdict]").select_option("fails")
     assert rows.count() == sum(c.verdict == "fails" for c in ledger().values())
-    form.get_by_label("Find").fill("kdac")
+    form.locator("[name=q]").fill("kdac")
     wanted = [
         i
         for i, c in ledger().items()
@@ -495,21 +495,21 @@ def test_the_ledger_is_searched_filtered_and_ordered(on_page):
     tab.reload()
     assert rows.evaluate_all("rows => rows.map(row => row.id)") == shown
     form.get_by_role("button", name="Clear").click()
-    form.get_by_label("Order by").select_option("slip")
+    form.locator("[name=by]").select_option("slip")
     titles = tab.locator("#ledger-groups summary").all_text_contents()
     assert titles[0].split(":")[0] in {c.slip for c in ledger().values()}
 
 
 def test_a_row_of_the_ledger_is_led_to(on_page):
     tab = on_page("book/ledger.html#claim-thm-5.1")
-    row = tab.locator("#claim-thm-5.1")
+    row = tab.locator('[id="claim-thm-5.1"]')
     assert row.is_visible()
-    tab.wait_for_function("() => document.querySelector('#claim-thm-5.1 mjx-container') !== null")
+    row.locator("mjx-container").first.wait_for()
     row.get_by_role("link", name="Theorem 5.1").click()
     tab.wait_for_url("**/claims/thm-5.1.html")
-    tab.get_by_role("link", name="The constant that is not one").click()
+    tab.get_by_role("link", name="The constant that is not one", exact=True).click()
     tab.wait_for_url("**/ch5/curvature.html#check-thm-5.1")
-    tab.locator("#check-thm-5.1 a").click()
+    tab.locator('[id="check-thm-5.1"] a').first.click()
     tab.wait_for_url("**/claims/thm-5.1.html")
 
 
