@@ -67,6 +67,7 @@ class Verdicts:
             "sentence": lambda text: formulas.html(text, self.address, self.typeset),
             "address": self.address,
             "name": title,
+            "heading": heading,
             "cells": self.checked_at,
             "known": lambda c: _known().get(c.id, ("", "")),
             "numbers": lambda c: _numbers().get(c.id, []),
@@ -100,6 +101,11 @@ class Verdicts:
         c = ledger()[claim_id]
         links = dict(used=used_by(c.id), wrong=wrong_below(c.id), code=code)
         return self.part("claim.html.j2", c=c, highlight=_highlight, **links)
+
+
+def heading(claim_id):
+    """What stands above a claim's page."""
+    return f"Equation {title(claim_id)}" if claim_id.startswith("eq-") else title(claim_id)
 
 
 _cells, _known = cache(cells), cache(known)
@@ -321,7 +327,7 @@ def claim_pages(reference):
     for claims in by_chapter(ledger().values()).values():
         for before, c, after in zip([None, *claims], claims, [*claims[1:], None]):
             code = [(name, reference.get(name)) for name in implementations().get(c.id, [])]
-            values = dict(title=escape(f"{title(c.id)}: {c.verdict}"), body=view.claim(c.id, code))
+            values = dict(title=escape(f"{heading(c.id)}: {c.verdict}"), body=view.claim(c.id, code))
             for way, other in (("before", before), ("after", after)):
                 values[way] = escape(title(other.id)) if other else "The ledger of claims"
                 values[f"{way}-link"] = f"{quote(other.id)}.html" if other else "../ledger.html"

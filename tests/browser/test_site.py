@@ -513,6 +513,23 @@ def test_a_row_of_the_ledger_is_led_to(on_page):
     tab.wait_for_url("**/claims/thm-5.1.html")
 
 
+def test_every_formula_of_the_ledger_is_typeset(on_page):
+    tab = on_page("book/ledger.html")
+    if not OWN_MATHJAX:
+        pytest.skip("the book has no MathJax of its own (npm was missing)")
+    tab.wait_for_function(TYPESET)
+    wrong = tab.evaluate("""async () => {
+      const all = [...document.querySelectorAll('.tex, .typeset')].map(e => e.dataset.tex);
+      const wrong = all.length > 1000 ? [] : ['hardly any formula'];
+      for (const tex of new Set(all)) {
+        const made = await MathJax.tex2chtmlPromise(tex, {display: false});
+        if (made.querySelector('mjx-merror, mjx-mtext[style*="red"]')) wrong.push(tex);
+      }
+      return wrong;
+    }""")
+    assert wrong == []
+
+
 def test_the_ledger_is_a_plain_table_without_its_script(address, tab):
     plain = tab.context.browser.new_context(java_script_enabled=False)
     page = plain.new_page()

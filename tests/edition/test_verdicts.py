@@ -104,7 +104,8 @@ def test_a_claim_s_page_says_all_about_it(key):
 
 def says_all(claim, body):
     text = text_of(body.partition('<details class="claim-cell">')[0])
-    assert f"<h1>{title(claim.id)}</h1>" in body
+    equation = "Equation " * claim.id.startswith("eq-")
+    assert f"<h1>{equation}{title(claim.id)}</h1>" in body
     assert f"{SIGNS[claim.verdict]} {claim.verdict}" in text
     assert f"v-{claim.verdict.replace(' ', '-')}" in body
     assert not claim.slip or SLIPS[claim.slip] in text
