@@ -8,6 +8,7 @@ as it is: a reader then sees the row's own letters.
 from __future__ import annotations
 
 import re
+from functools import cache
 from html import escape
 from typing import NamedTuple
 
@@ -89,8 +90,9 @@ BREAKS = ("word", "words", "other")
 MAY_END = ("atom", "number", "close", "power", "large")
 
 
+@cache
 def pieces(text):
-    """A sentence of the ledger as pieces, whose texts together are the sentence.
+    """A sentence of the ledger as a tuple of pieces, whose texts together are the sentence.
 
     Examples
     --------
@@ -104,8 +106,7 @@ def pieces(text):
             found += _formulas(text[at : match.start()])
             found.append(Piece("claim", match[0]))
             at = match.end()
-    found += _formulas(text[at:])
-    return found
+    return (*found, *_formulas(text[at:]))
 
 
 def html(text, address, typeset=False):

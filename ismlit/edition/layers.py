@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
+from scipy.optimize import isotonic_regression
 
 HEIGHT, GAP = 24.0, 7.0
 """Of a box, and between two boxes of a column, in pixels."""
@@ -166,6 +166,6 @@ def _heights(order, chains, size):
                 for i in items
             ]
             free = isotonic_regression(np.array(wished) - [away[i] for i in items])
-            middle |= {item: at + away[item] for item, at in zip(items, free.tolist())}
+            middle |= {item: at + away[item] for item, at in zip(items, free.x.tolist())}
     top = min(middle.values(), default=0) - HEIGHT
     return {item: at - top for item, at in middle.items()}

@@ -327,7 +327,9 @@ def claim_pages(reference):
     for claims in by_chapter(ledger().values()).values():
         for before, c, after in zip([None, *claims], claims, [*claims[1:], None]):
             code = [(name, reference.get(name)) for name in implementations().get(c.id, [])]
-            values = dict(title=escape(f"{heading(c.id)}: {c.verdict}"), body=view.claim(c.id, code))
+            values = dict(
+                title=escape(f"{heading(c.id)}: {c.verdict}"), body=view.claim(c.id, code)
+            )
             for way, other in (("before", before), ("after", after)):
                 values[way] = escape(title(other.id)) if other else "The ledger of claims"
                 values[f"{way}-link"] = f"{quote(other.id)}.html" if other else "../ledger.html"

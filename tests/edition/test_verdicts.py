@@ -22,6 +22,7 @@ from ismlit.edition.ledger import (
 )
 
 LEDGER, CELLS, KNOWN = ledger(), cells(), known()
+GRAPH = verdicts.PARTS["graph"]("")
 PAGES = dict(verdicts.claim_pages({"ismlit.solver.ism": "../api.html#ismlit.solver.ism"}))
 each_chapter = pytest.mark.parametrize("key", TITLES)
 
@@ -171,10 +172,9 @@ def test_every_claim_stands_where_it_should():
     ledger_page = "".join(verdicts.PARTS["chapter"](key) for key in TITLES)
     by_slip = "".join(verdicts.PARTS["errata"](slip) for slip in (*SLIPS, "fails"))
     matters = verdicts.PARTS["errata"]("matters")
-    drawn = verdicts.PARTS["graph"]("")
     for claim in LEDGER.values():
         assert ledger_page.count(f'<tr id="claim-{claim.id}"') == 1
-        assert f'<a class="v-{claim.verdict.replace(" ", "-")}' in drawn
+        assert f'<a class="v-{claim.verdict.replace(" ", "-")}' in GRAPH
         first = rf'<div class="erratum [^"]*"><p><a href="claims/{re.escape(claim.id)}\.html"'
         assert len(re.findall(first, by_slip)) == (claim.verdict in WRONG), claim.id
         assert len(re.findall(first, matters)) == (claim.matters and claim.verdict in WRONG)
@@ -202,8 +202,7 @@ def test_the_graph_s_data_are_the_ledger():
 
 
 def test_boxes_lead_to_pages_and_say_what_is_shaky():
-    drawn = verdicts.PARTS["graph"]("")
-    found = re.findall(r'<a class="([^"]*)" data-id="([^"]*)" href="([^"]*)"', drawn)
+    found = re.findall(r'<a class="([^"]*)" data-id="([^"]*)" href="([^"]*)"', GRAPH)
     assert {name for _, name, _ in found} == set(LEDGER)
     for css, name, address in found:
         assert address == f"claims/{name}.html"
