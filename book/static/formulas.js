@@ -1,5 +1,5 @@
-/* Formulas of long pages: typeset once they are seen. Without this script, or without MathJax, they
-   stand there in plain letters. */
+/* Long pages: formulas are typeset once they are seen (without this script, or without MathJax, they
+   stand there in plain letters), and a printed page has all that is folded. */
 (() => {
   const waiting = new Set();
   let soon = null;
@@ -24,5 +24,8 @@
   window.showFormulas = (part) => {
     part.querySelectorAll(".tex").forEach((formula) => observer.observe(formula));
   };
+  window.addEventListener("beforeprint", () => {
+    document.querySelectorAll("details.ledger-part").forEach((part) => { part.open = true; });
+  });
   window.addEventListener("load", () => window.showFormulas(document));
 })();

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import ismlit
 from ismlit.edition import formulas, graph
-from ismlit.edition.cells import cells, known
+from ismlit.edition.cells import cells, known, notebooks
 from ismlit.edition.evidence import KNOWN
 from ismlit.edition.experiments import report
 from ismlit.edition.ledger import (
@@ -84,11 +84,12 @@ class Verdicts:
         return f"{self.up}claims/{quote(claim_id)}.html"
 
     def checked_at(self, claim):
-        """[(address, heading, code)] of the cells that check a claim."""
+        """[(address, where, code)] of the cells that check a claim."""
         found = []
         for place in _cells().get(claim.id, []):
             page = place.path.with_suffix(".html").as_posix()
-            found.append((f"{self.up}{page}#check-{claim.id}", place.heading, place.source))
+            where = " › ".join(dict.fromkeys((_titles()[place.path], place.heading)))
+            found.append((f"{self.up}{page}#check-{claim.id}", where, place.source))
         return found
 
     def part(self, template, **values):
@@ -109,6 +110,13 @@ def heading(claim_id):
 
 
 _cells, _known = cache(cells), cache(known)
+
+
+@cache
+def _titles():
+    """The title of each notebook, by its path."""
+    text = lambda notebook: "\n".join("".join(cell["source"]) for cell in notebook["cells"])
+    return {path: re.search(r"^# +(.*)$", text(book), re.M)[1] for path, book in notebooks()}
 
 
 @cache

@@ -175,7 +175,7 @@ def test_every_claim_stands_where_it_should():
     for claim in LEDGER.values():
         assert ledger_page.count(f'<tr id="claim-{claim.id}"') == 1
         assert f'<a class="v-{claim.verdict.replace(" ", "-")}' in GRAPH
-        first = rf'<div class="erratum [^"]*"><p><a href="claims/{re.escape(claim.id)}\.html"'
+        first = rf'<div[^>]* class="erratum [^"]*"><p><a href="claims/{re.escape(claim.id)}\.html"'
         assert len(re.findall(first, by_slip)) == (claim.verdict in WRONG), claim.id
         assert len(re.findall(first, matters)) == (claim.matters and claim.verdict in WRONG)
     assert "hidden>\n<label>Find" in verdicts.PARTS["filter"](""), "no form without its script"
