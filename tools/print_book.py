@@ -74,6 +74,7 @@ def main():
     from tqdm import tqdm
 
     pages = sorted(p.relative_to(SITE / "book") for p in (SITE / "book").rglob("*.html"))
+    pages = [page for page in pages if page.parts[0] != "claims"]  # the ledger has them
     target = ROOT / "_build" / "pdf"
     with serve(SITE) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program)

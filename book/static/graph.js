@@ -1,157 +1,205 @@
-/* The claims graph: filter, card, and the lines from a claim to what it uses and what uses it. */
+/* The claims graph: filter, panel, the lines from a claim to what it uses and what uses it; the
+   view, the choice and the filter stand in the address. */
 (() => {
   const root = document.getElementById("claims-graph");
   const data = JSON.parse(document.getElementById("graph-data").textContent);
   const card = document.getElementById("graph-card");
-  const map = root.querySelector(".graph-map");
-  const [every, own] = root.querySelectorAll(".graph-lines g");
-  const tiles = [...root.querySelectorAll("a[data-id]")];
-  const tileOf = Object.fromEntries(tiles.map((tile) => [tile.dataset.id, tile]));
-  const find = document.getElementById("graph-find");
-  const kind = document.getElementById("graph-kind");
-  const known = document.getElementById("graph-known");
-  const all = document.getElementById("graph-all");
-  const boxes = [...root.querySelectorAll("fieldset input")];
-  const isShown = (tile) => !tile.parentElement.hidden;
-  const shown = () => tiles.filter(isShown);
-  let chosen = null;
+  const form = root.querySelector("form");
+  const views = [...root.querySelectorAll("[data-view]")];
+  const map = views[0];
+  const svg = map.querySelector(".graph-lines");
+  const boxes = [...root.querySelectorAll("a[data-id]")];
+  const legend = [...form.querySelectorAll("[name=verdict]")];
+  const words = Object.fromEntries(Object.entries(data).map(([id, claim]) => [id,
+    [id, claim.name, claim.where, claim.says, claim.note].join(" ").replace(/<[^>]*>/g, "")
+      .toLowerCase()]));
+  let chosen = "";
+  let from = null; // the box that has the focus, or had it before the panel
+  let closing = false; // then the focus returns to a box and does not choose it
 
-  /* the card */
+  const field = (name) => form.elements[name];
+  const view = () => views.find((part) => part.dataset.view === field("view").value);
+  const isShown = (box) => box.checkVisibility() && !box.classList.contains("faint");
+  const shown = () => boxes.filter(isShown);
+  const boxOf = (id) => [...view().querySelectorAll("a[data-id]")]
+    .find((box) => box.dataset.id === id && isShown(box));
+
+  /* the panel */
   const element = (name, attributes, ...children) => {
     const made = document.createElement(name);
     Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
     made.append(...children);
     return made;
   };
-  function go(id) {
-    if (!isShown(tileOf[id])) {
-      find.value = "";
-      kind.value = "";
-      known.value = "";
-      boxes.forEach((box) => { box.checked = true; });
-      filter();
-    }
-    tileOf[id].focus();
-  }
-  const list = (title, ids) => {
-    if (!ids.length) return "";
-    const links = ids.map((id) => {
-      const jump = element("button", { type: "button" }, id);
-      jump.addEventListener("click", () => go(id));
-      return jump;
-    });
-    return element("p", { class: "graph-links" }, element("b", {}, title + " "), ...links);
+  const sentence = (text) => {
+    const made = element("p", {});
+    made.innerHTML = text; // made by the book, never typed by a reader
+    return made;
   };
+  const button = (text, action, attributes = {}) => {
+    const made = element("button", { type: "button", ...attributes }, text);
+    made.addEventListener("click", action);
+    return made;
+  };
+  const list = (title, ids) => (ids.length ? element("p", { class: "graph-links" },
+    element("b", {}, `${title}: `),
+    ...ids.map((id) => button(data[id].name, () => go(id), { "data-to": id }))) : "");
   function show(id) {
     const claim = data[id];
-    const link = element("a", { href: tileOf[id].getAttribute("href") }, "open its page");
+    const says = sentence(claim.says);
+    const note = sentence(claim.note);
+    says.id = "graph-says";
+    note.className = "graph-note";
+    const page = boxes.find((box) => box.dataset.id === id).getAttribute("href");
+    card.className = `graph-card ${boxes.find((box) => box.dataset.id === id).classList[0]}`;
     card.replaceChildren(
-      element("p", {}, element("b", {}, id), ` ${claim.where} · `, element("b", {}, claim.verdict),
+      button("✕", close, { class: "graph-close", "aria-label": "close" }),
+      element("p", {}, element("a", { href: page, class: "graph-name" }, claim.name),
+        claim.where.endsWith(claim.name.split(" ").pop()) ? "" : ` · ${claim.where}`),
+      element("p", {}, element("b", {}, claim.verdict), claim.slip ? ` (${claim.slip})` : "",
         claim.known ? ` · ${claim.known}` : ""),
-      element("p", { id: "graph-says" }, claim.says),
-      claim.note ? element("p", {}, element("i", {}, claim.note)) : "",
+      says,
+      claim.note ? note : "",
       list("uses", claim.uses),
       list("used by", claim.used),
       list("rests on, wrong as printed", claim.wrong),
-      element("p", {}, link),
+      element("p", {}, element("a", { href: page }, "its page"),
+        ...(claim.cell ? [" · ", element("a", { href: claim.cell }, "the cell that checks it")] : [])),
     );
+    card.hidden = false;
+    card.scrollTop = 0;
+    window.showFormulas?.(card);
+  }
+  function close() {
+    card.hidden = true;
+    choose("");
+    closing = true;
+    from?.focus();
+    closing = false;
   }
 
-  /* the lines */
-  function paths(pairs) {
-    const box = map.getBoundingClientRect();
-    root.querySelector(".graph-lines").setAttribute("viewBox", `0 0 ${box.width} ${box.height}`);
-    const middle = (id) => {
-      const place = tileOf[id].getBoundingClientRect();
-      return [place.left + place.width / 2 - box.left, place.top + place.height / 2 - box.top];
+  /* the lines: behind the boxes of the map, and of a drawn chapter those it has */
+  function lines() {
+    const { uses, used } = data[chosen] ?? { uses: [], used: [] };
+    boxes.forEach((box) => {
+      const id = box.dataset.id;
+      box.classList.toggle("chosen", id === chosen);
+      box.classList.toggle("used", uses.includes(id));
+      box.classList.toggle("user", used.includes(id));
+    });
+    root.querySelectorAll(".graph-layers path").forEach((path) => {
+      path.classList.toggle("used", path.dataset.end === chosen);
+      path.classList.toggle("user", path.dataset.start === chosen);
+    });
+    root.querySelectorAll(".graph-layers").forEach((drawn) => {
+      drawn.classList.toggle("quiet", Boolean(chosen && drawn.querySelector("a.chosen")));
+    });
+    const area = map.getBoundingClientRect();
+    svg.setAttribute("viewBox", `0 0 ${area.width || 1} ${area.height || 1}`);
+    const here = view() === map && chosen && boxOf(chosen);
+    if (!here) return svg.replaceChildren();
+    const middle = (box) => {
+      const place = box.getBoundingClientRect();
+      return [place.left + place.width / 2 - area.left, place.top + place.height / 2 - area.top];
     };
-    const visible = pairs.filter((pair) => pair.slice(0, 2).every((id) => isShown(tileOf[id])));
-    const ends = visible.map(([from, to, css]) => [middle(from), middle(to), css]);
-    return ends.map(([[x0, y0], [x1, y1], css]) => {
+    const pairs = [...uses.map((id) => [id, "used"]), ...used.map((id) => [id, "user"])];
+    svg.replaceChildren(...pairs.filter(([id]) => boxOf(id)).map(([id, css]) => {
+      const [[x0, y0], [x1, y1]] = [middle(here), middle(boxOf(id))];
       const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
       const bend = Math.min(60, Math.abs(x1 - x0) / 4 + 12);
       path.setAttribute("d", `M${x0} ${y0}Q${(x0 + x1) / 2 + bend} ${(y0 + y1) / 2} ${x1} ${y1}`);
       path.setAttribute("class", css);
       return path;
-    });
-  }
-  function drawAll() {
-    const pairs = Object.entries(data).flatMap(([id, claim]) =>
-      claim.uses.map((other) => [id, other, "any"]));
-    every.replaceChildren(...(all.checked ? paths(pairs) : []));
-  }
-  function drawOwn() {
-    tiles.forEach((tile) => tile.classList.remove("chosen", "used", "user"));
-    const pairs = [];
-    if (chosen) {
-      tileOf[chosen].classList.add("chosen");
-      for (const [css, others] of [["used", data[chosen].uses], ["user", data[chosen].used]]) {
-        others.forEach((other) => {
-          tileOf[other].classList.add(css);
-          pairs.push([chosen, other, css]);
-        });
-      }
-    }
-    own.replaceChildren(...paths(pairs));
+    }));
   }
   function choose(id) {
     if (id === chosen) return;
-    if (chosen) tileOf[chosen].removeAttribute("aria-describedby");
+    boxes.forEach((box) => box.removeAttribute("aria-describedby"));
     chosen = id;
-    tileOf[id].setAttribute("aria-describedby", "graph-says");
-    drawOwn();
-    show(id);
+    if (id) {
+      show(id);
+      boxOf(id)?.setAttribute("aria-describedby", "graph-says");
+    }
+    lines();
+    remember();
+  }
+  function go(id) {
+    if (!boxOf(id)) {
+      const inside = view().querySelector(`a[data-id="${CSS.escape(id)}"]`);
+      form.reset();
+      if (inside) field("view").value = view().dataset.view;
+      filter();
+    }
+    const box = boxOf(id);
+    box?.focus();
+    box?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    choose(id);
   }
 
-  /* the filter */
+  /* the filter: hides boxes of the map, makes those of a drawn chapter faint */
   function filter() {
-    const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const verdicts = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
+    const asked = field("q").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const verdicts = new Set(legend.filter((tick) => tick.checked).map((tick) => `v-${tick.value}`));
+    views.forEach((part) => { part.hidden = part !== view(); });
     let seen = 0;
-    tiles.forEach((tile) => {
-      const id = tile.dataset.id;
-      const claim = data[id];
-      const text = [id, tile.textContent, claim.name, claim.where, claim.says, claim.note]
-        .join(" ").toLowerCase();
-      const fits = words.every((word) => text.includes(word))
-        && verdicts.has(claim.verdict.replaceAll(" ", "-"))
-        && (!known.value || claim.known.startsWith(known.value))
-        && (!kind.value || tile.classList.contains(`k-${kind.value}`));
-      tile.parentElement.hidden = !fits;
-      seen += fits;
+    let all = 0;
+    boxes.forEach((box) => {
+      const claim = data[box.dataset.id];
+      const fits = asked.every((word) => words[box.dataset.id].includes(word))
+        && verdicts.has(box.classList[0])
+        && (!field("known").value || claim.known.startsWith(field("known").value))
+        && (!field("kind").value || box.classList.contains(`k-${field("kind").value}`));
+      if (box.parentElement.tagName === "LI") box.parentElement.hidden = !fits;
+      else box.classList.toggle("faint", !fits);
+      if (view().contains(box)) {
+        seen += fits;
+        all += 1;
+      }
     });
-    root.querySelectorAll("section").forEach((part) => {
+    root.querySelectorAll(".graph-map section").forEach((part) => {
       part.hidden = !part.querySelector("li:not([hidden])");
     });
-    document.getElementById("graph-count").textContent = `${seen} of ${tiles.length} claims shown`;
+    form.querySelector("output").textContent = `${seen} of ${all} claims shown`;
     settle();
-    drawAll();
-    drawOwn();
+    lines();
   }
 
-  /* one stop of the tab key for the whole map, arrows within it */
-  function settle(tile) {
+  /* one stop of the tab key for the whole view, arrows within it */
+  function settle(box) {
     const now = shown();
-    const stop = tile || now.find((t) => t.dataset.id === chosen) || now[0];
-    tiles.forEach((t) => { t.tabIndex = t === stop ? 0 : -1; });
+    const stop = box ?? now.find((b) => b.dataset.id === chosen) ?? now[0];
+    boxes.forEach((b) => { b.tabIndex = b === stop ? 0 : -1; });
   }
-  function nextRow(tile, step) {
-    const here = tile.getBoundingClientRect();
-    const height = (t) => step * t.getBoundingClientRect().top;
-    const off = (t) => Math.abs(t.getBoundingClientRect().left - here.left);
-    const beyond = shown().filter((t) => height(t) > step * here.top + 5);
-    const nearest = Math.min(...beyond.map(height));
-    return beyond.filter((t) => height(t) < nearest + 5).sort((a, b) => off(a) - off(b))[0];
+  function nearest(box, across, down) {
+    const middle = (b) => {
+      const place = b.getBoundingClientRect();
+      return [place.left + (down ? 0 : place.width / 2), place.top + place.height / 2];
+    };
+    const [x, y] = middle(box);
+    const distance = (b) => {
+      const [dx, dy] = [middle(b)[0] - x, middle(b)[1] - y];
+      const [ahead, aside] = down ? [dy * down, dx] : [dx * across, dy];
+      return ahead > 5 ? ahead * (down ? 100 : 1) + Math.abs(aside) : Infinity;
+    };
+    const [best] = shown().filter((b) => b !== box).map((b) => [distance(b), b])
+      .sort(([a], [b]) => a - b);
+    return best && best[0] < Infinity ? best[1] : null;
   }
-  map.addEventListener("keydown", (event) => {
-    const tile = event.target.closest("a[data-id]");
-    if (!tile || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  root.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !card.hidden) {
+      event.preventDefault();
+      close();
+      return;
+    }
+    const box = event.target.closest?.("a[data-id]");
+    if (!box || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     const now = shown();
+    const rows = box.parentElement.tagName === "LI";
     const next = {
-      ArrowRight: () => now[now.indexOf(tile) + 1],
-      ArrowLeft: () => now[now.indexOf(tile) - 1],
-      ArrowDown: () => nextRow(tile, 1),
-      ArrowUp: () => nextRow(tile, -1),
+      ArrowRight: () => (rows ? now[now.indexOf(box) + 1] : nearest(box, 1, 0)),
+      ArrowLeft: () => (rows ? now[now.indexOf(box) - 1] : nearest(box, -1, 0)),
+      ArrowDown: () => nearest(box, 0, 1),
+      ArrowUp: () => nearest(box, 0, -1),
       Home: () => now[0],
       End: () => now[now.length - 1],
     }[event.key];
@@ -160,49 +208,52 @@
     next()?.focus();
   });
 
-  /* pointing: a tile is chosen once the mouse rests on it, so that the card can be reached */
-  let soon = null;
-  map.addEventListener("mousemove", (event) => {
-    if (!event.movementX && !event.movementY) return; // the page moved, not the mouse
-    clearTimeout(soon);
-    const tile = event.target.closest("a[data-id]");
-    if (tile) soon = setTimeout(() => choose(tile.dataset.id), 150);
-  });
-  map.addEventListener("mouseleave", () => clearTimeout(soon));
-  card.addEventListener("mouseenter", () => clearTimeout(soon));
-
-  /* touching: the first tap chooses, a second one on the same tile opens its page */
-  let touch = false;
-  let tapped = null;
-  map.addEventListener("pointerdown", (event) => { touch = event.pointerType === "touch"; });
-  map.addEventListener("click", (event) => {
-    const tile = event.target.closest("a[data-id]");
-    if (tile && touch && tapped !== tile.dataset.id) {
+  /* a click or a tap chooses, a second one on the same box opens its page */
+  let before = "";
+  root.addEventListener("pointerdown", () => { before = chosen; });
+  root.addEventListener("click", (event) => {
+    const box = event.target.closest("a[data-id]");
+    if (!box || event.ctrlKey || event.metaKey || event.shiftKey || !event.detail) return;
+    if (before !== box.dataset.id) {
       event.preventDefault();
-      choose(tile.dataset.id);
-      tapped = tile.dataset.id;
+      choose(box.dataset.id);
     }
-    touch = false;
   });
-  map.addEventListener("focusin", (event) => {
-    const tile = event.target.closest("a[data-id]");
-    if (!tile) return;
-    settle(tile);
-    if (tile.dataset.id !== tapped) tapped = null;
-    choose(tile.dataset.id);
+  root.addEventListener("focusin", (event) => {
+    const box = event.target.closest("a[data-id]");
+    if (!box) return;
+    from = box;
+    settle(box);
+    if (!closing) choose(box.dataset.id);
   });
 
-  /* graph.html#thm-5.1 */
-  function followHash() {
-    const asked = location.hash.slice(1);
-    if (Object.hasOwn(tileOf, asked)) go(asked);
+  /* the address: #claim=thm-5.1&view=5&q=..., or #thm-5.1 alone */
+  function remember() {
+    const state = new URLSearchParams();
+    if (chosen) state.set("claim", chosen);
+    ["view", "q", "kind", "known"].forEach((name) => {
+      if (field(name).value) state.set(name, field(name).value);
+    });
+    const off = legend.filter((tick) => !tick.checked).map((tick) => tick.value);
+    if (off.length) state.set("without", off.join(" "));
+    history.replaceState(null, "", `#${state}`);
+  }
+  function follow() {
+    const hash = decodeURIComponent(location.hash.slice(1));
+    if (hash && !hash.includes("=") && !Object.hasOwn(data, hash)) return;
+    const state = new URLSearchParams(Object.hasOwn(data, hash) ? { claim: hash }
+      : location.hash.slice(1));
+    ["view", "q", "kind", "known"].forEach((name) => { field(name).value = state.get(name) ?? ""; });
+    const off = (state.get("without") ?? "").split(" ");
+    legend.forEach((tick) => { tick.checked = !off.includes(tick.value); });
+    filter();
+    const claim = state.get("claim");
+    if (Object.hasOwn(data, claim)) go(claim);
   }
 
-  [find, kind, known, ...boxes].forEach((control) => control.addEventListener("input", filter));
-  all.addEventListener("input", drawAll);
-  root.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
-  window.addEventListener("hashchange", followHash);
-  new ResizeObserver(() => { drawAll(); drawOwn(); }).observe(map);
-  filter();
-  followHash();
+  form.addEventListener("input", () => { filter(); remember(); });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  window.addEventListener("hashchange", follow);
+  new ResizeObserver(lines).observe(map);
+  follow();
 })();

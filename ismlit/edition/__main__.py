@@ -36,7 +36,7 @@ def describe(claim_id):
     for name, ids in (("uses", claim.uses), ("used by", used_by(claim_id))):
         if ids:
             yield f"  {name:6} {', '.join(ids)}"
-    for path, heading in dict.fromkeys(where):
+    for path, heading in dict.fromkeys((place.path, place.heading) for place in where):
         yield f"  cell   book/{path.as_posix()}, {heading}"
 
 

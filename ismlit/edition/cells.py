@@ -8,6 +8,8 @@ import io
 import json
 import re
 import sys
+from pathlib import Path
+from typing import NamedTuple
 
 from ismlit.edition.evidence import GENERAL, KNOWN
 from ismlit.edition.files import book
@@ -28,8 +30,16 @@ def notebooks():
             yield path.relative_to(book()), json.loads(path.read_text(encoding="utf-8"))
 
 
+class Place(NamedTuple):
+    """A cell: its notebook within the book, the heading above it, and its code."""
+
+    path: Path
+    heading: str
+    source: str
+
+
 def cells():
-    """For each claim id, the (notebook, heading) where ``check`` is called on it."""
+    """For each claim id, the places where ``check`` is called on it."""
     found = {}
     for path, notebook in notebooks():
         heading = ""
@@ -39,7 +49,7 @@ def cells():
                 heading = (re.findall(r"^#+ +(.*)$", source, re.M) or [heading])[-1]
                 continue
             for claim_id in checked(source):
-                found.setdefault(claim_id, []).append((path, heading))
+                found.setdefault(claim_id, []).append(Place(path, heading, source))
     return found
 
 
@@ -95,10 +105,9 @@ def unproved(how=None):
 
 
 def link(place):
-    """The address, within the book's sources, of a (notebook, heading)."""
-    path, heading = place
-    slug = re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
-    return f"{path.as_posix()}#{slug}"
+    """The address, within the book's sources, of the heading above a cell."""
+    slug = re.sub(r"[^\w\- ]", "", place.heading.lower()).strip().replace(" ", "-")
+    return f"{place.path.as_posix()}#{slug}"
 
 
 # ---------------------------------------------------------------- running one again

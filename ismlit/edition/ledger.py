@@ -24,6 +24,18 @@ another. "open" means: nobody has checked it yet."""
 
 VERDICTS = tuple(SIGNS)
 
+MARKS = {
+    "derived": "∎",
+    "exhaustive": "∀",
+    "drawn": "⚄",
+    "counterexample": "∄",
+    "recomputed": "#",
+    "stored": "▤",
+    "printed": "¶",
+    "one case": "1",
+}
+"""One character for how a claim is known."""
+
 SCOPES = {
     "general": "said of all cases",
     "instance": "said of one example, table or figure",
@@ -41,6 +53,8 @@ SLIPS = {
 }
 """What is wrong with a printed form that a correction mends."""
 
+WRONG = ("holds as corrected", "fails")
+STANDS = ("holds", "reproduced", "definition")
 UNCHECKED = ("not checkable", "open")
 
 
@@ -59,6 +73,22 @@ TITLES = {
     "papers": "What the papers add",
 }
 """The parts of the ledger, in reading order; each has its file in ``book/claims``."""
+
+
+KINDS = {
+    "thm": "Theorem",
+    "lem": "Lemma",
+    "def": "Definition",
+    "prop": "Proposition",
+    "cor": "Corollary",
+    "alg": "Algorithm",
+    "tab": "Table",
+    "fig": "Figure",
+    "sec": "Section",
+    "txt": "Section",
+}
+"""How the id of an item begins, and what the thesis calls it; an equation is but "(5.2)"."""
+SOURCES = {"neurips": "NeurIPS", "icml": "ICML", "aistats": "AISTATS", "fkdac": "Note of 2017"}
 
 
 @dataclass(frozen=True)
@@ -115,6 +145,35 @@ def ledger():
     return claims
 
 
+def title(claim_id):
+    """A claim's name as a reader knows it.
+
+    Examples
+    --------
+    >>> from ismlit.edition.ledger import title
+    >>> [title(claim_id) for claim_id in ("thm-5.1", "eq-5.2", "tab-5.1-linear", "fkdac-eq1")]
+    ['Theorem 5.1', '(5.2)', 'Table 5.1: linear', 'Note of 2017: (1)']
+    """
+    kind, _, rest = claim_id.partition("-")
+    number, _, words = rest.partition("-")
+    words = words.replace("-", " ")
+    if kind == "eq":
+        return f"({rest})"
+    if kind in KINDS:
+        chapter = kind == "txt" and len(number) == 1
+        name = f"{'Chapter' if chapter else KINDS[kind]} {number}"
+        return f"{name}: {words}" if words else name
+    words = rest.replace("-", " ")
+    if words.startswith("eq"):
+        words = f"({words[2:].replace(' ', ', ')})"
+    source = SOURCES.get(kind)
+    return (
+        f"{source}: {words}"
+        if source
+        else f"Ours: {claim_id.removeprefix('new-').replace('-', ' ')}"
+    )
+
+
 def counts(claims=None):
     """How many of the claims (all of the ledger when None) carry each verdict."""
     claims = ledger().values() if claims is None else claims
@@ -164,3 +223,8 @@ def _users():
 def used_by(claim_id):
     """Ids of the claims that name a claim among those they use."""
     return tuple(_users()[claim_id])
+
+
+def wrong_below(claim_id):
+    """What a claim rests on that is wrong as printed, by name."""
+    return sorted(used for used in rests_on(claim_id) if ledger()[used].verdict in WRONG)

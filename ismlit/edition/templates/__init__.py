@@ -9,17 +9,24 @@ from functools import cache
 def _environment():
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("ismlit.edition", "templates"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["css"] = lambda verdict: verdict.replace(" ", "-")  # its class
+    return environment
+
+
+def environment(filters):
+    """The templates, with functions of a page's own as `filters`."""
+    found = _environment().overlay()
+    found.filters = {**found.filters, **filters}
+    return found
 
 
 def render(name, filters=None, **values):
     """The template `name`, filled in; `filters` are functions of this page alone."""
-    environment = _environment().overlay()
-    environment.filters = {**environment.filters, **(filters or {})}
-    return environment.get_template(name).render(**values)
+    return environment(filters or {}).get_template(name).render(**values)

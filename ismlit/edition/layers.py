@@ -1,0 +1,171 @@
+"""A graph drawn in columns, from what rests on nothing to what rests on most: Sugiyama's way.
+
+Every link goes from the right side of a box to the left side of one in a later column, and passes
+the columns between in a lane of its own, so that no line crosses a box.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+HEIGHT, GAP = 24.0, 7.0
+"""Of a box, and between two boxes of a column, in pixels."""
+LANE = 6.0  # height of a line that passes a column
+BETWEEN = 46.0  # width of the space between two columns, where lines bend
+LETTER, MARGIN = 7.4, 24.0  # width of a letter, and of what stands around a label
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Boxes {name: (left, top, width)}, lines {(from, to): path}, and the size of the whole."""
+
+    boxes: dict
+    lines: dict
+    width: float
+    height: float
+
+
+def draw(labels, uses):
+    """Draw a graph.
+
+    Parameters
+    ----------
+    labels : dict
+        {name: what stands in its box}, in reading order.
+    uses : dict
+        {name: names of what it rests on}; no cycles. Links that follow from others are left out.
+
+    Returns
+    -------
+    Drawing
+
+    Examples
+    --------
+    >>> from ismlit.edition.layers import draw
+    >>> drawing = draw({"a": "A", "b": "B", "c": "C"}, {"b": ["a"], "c": ["a", "b"]})
+    >>> sorted(drawing.lines), drawing.boxes["a"][0] < drawing.boxes["b"][0]
+    ([('a', 'b'), ('b', 'c')], True)
+    """
+    uses = reduced({name: [u for u in uses.get(name, ()) if u in labels] for name in labels})
+    column = columns(uses)
+    lanes, chains = _lanes(uses, column)
+    order = _ordered([*labels, *lanes], column | lanes, chains)
+    size = lambda item: HEIGHT if item in labels else LANE
+    middle = _heights(order, chains, size)
+    width = {name: LETTER * len(label) + MARGIN for name, label in labels.items()}
+    widest = [max([width[item] for item in items if item in labels]) for items in order]
+    left = np.cumsum([0, *(w + BETWEEN for w in widest)]).tolist()
+    boxes = {n: (left[column[n]], middle[n] - HEIGHT / 2, width[n]) for n in labels}
+    lines = {}
+    for (source, target), chain in chains.items():
+        start = boxes[source][0] + boxes[source][2]
+        stops = [(left[at], left[at] + widest[at]) for at in range(column[source], column[target])]
+        path = [f"M{start:.0f} {middle[source]:.0f}H{stops[0][1]:.0f}"]
+        before = middle[source]
+        for item in chain:
+            at = (column | lanes)[item]
+            bend, here = left[at] - BETWEEN / 2, middle[item]
+            path.append(f"C{bend:.0f} {before:.0f} {bend:.0f} {here:.0f} {left[at]:.0f} {here:.0f}")
+            if item in lanes:
+                path.append(f"H{left[at] + widest[at]:.0f}")
+            before = here
+        lines[source, target] = "".join(path)
+    bottom = max(middle.values(), default=0) + HEIGHT
+    return Drawing(boxes, lines, left[-1] - BETWEEN, bottom)
+
+
+def reduced(uses):
+    """The links that do not follow from others: {name: names of what it rests on}."""
+    below = {}
+    for name in _upwards(uses):
+        below[name] = set(uses[name]).union(*(below[used] for used in uses[name]))
+    return {
+        name: [u for u in dict.fromkeys(used) if not any(u in below[other] for other in used)]
+        for name, used in uses.items()
+    }
+
+
+def _upwards(uses):
+    from graphlib import TopologicalSorter
+
+    return list(TopologicalSorter(uses).static_order())
+
+
+def columns(uses):
+    """{name: its column}: behind all that it rests on; what rests on nothing, near its users."""
+    column = {}
+    for name in _upwards(uses):
+        column[name] = 1 + max((column[used] for used in uses[name]), default=-1)
+    users = {name: [] for name in uses}
+    for name, used in uses.items():
+        for other in used:
+            users[other].append(name)
+    for name in reversed(_upwards(uses)):
+        if not uses[name] and users[name]:
+            column[name] = min(column[user] for user in users[name]) - 1
+    first = min(column.values(), default=0)
+    return {name: at - first for name, at in column.items()}
+
+
+def _lanes(uses, column):
+    """{lane: column}, one per source and column passed, and {(source, target): what it passes}."""
+    lanes, chains = {}, {}
+    for target, used in uses.items():
+        for source in used:
+            passed = [(source, at) for at in range(column[source] + 1, column[target])]
+            lanes |= {lane: lane[1] for lane in passed}
+            chains[source, target] = [*passed, target]
+    return lanes, chains
+
+
+def _neighbours(chains):
+    """For each item the items that lines lead to it from, in the columns on both sides."""
+    found = {}
+    for (source, _), chain in chains.items():
+        for a, b in zip([source, *chain], chain):
+            found.setdefault(a, set()).add(b)
+            found.setdefault(b, set()).add(a)
+    return found
+
+
+def _ordered(items, column, chains):
+    """The items of each column, ordered so that few lines cross: by their neighbours' mean."""
+    beside = _neighbours(chains)
+    order = [[] for _ in range(1 + max(column.values(), default=-1))]
+    for item in items:
+        order[column[item]].append(item)
+    for sweep in range(12):
+        place = {item: i / len(items) for items in order for i, item in enumerate(items)}
+        step = 1 if sweep % 2 == 0 else -1
+        for at in range(len(order))[::step]:
+            mean = {}
+            for item in order[at]:
+                seen = [place[b] for b in beside.get(item, ()) if column[b] == at - step]
+                mean[item] = sum(sorted(seen)) / len(seen) if seen else place[item]
+            order[at].sort(key=mean.__getitem__)
+            place |= {item: i / len(order[at]) for i, item in enumerate(order[at])}
+    return order
+
+
+def _heights(order, chains, size):
+    """The middle of each item: near its neighbours, in its order, and nothing on another."""
+    beside, middle = _neighbours(chains), {}
+    away = {}  # of each item from the first of its column, at least
+    for items in order:
+        at = 0.0
+        for before, item in zip([None, *items], items):
+            at += (size(before) + size(item)) / 2 + GAP if before is not None else 0.0
+            away[item] = middle[item] = at
+    for _ in range(30):
+        for items in order:
+            wished = [
+                np.mean(sorted(middle[b] for b in beside[i])) if i in beside else middle[i]
+                for i in items
+            ]
+            free = isotonic_regression(np.array(wished) - [away[i] for i in items])
+            middle |= {item: at + away[item] for item, at in zip(items, free.x.tolist())}
+    top = min(middle.values(), default=0) - HEIGHT
+    return {item: at - top for item, at in middle.items()}

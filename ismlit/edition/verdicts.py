@@ -1,0 +1,344 @@
+"""What the verdict pages show, and a page for every claim: an extension of Sphinx.
+
+``book/ledger.md``, ``errata.md``, ``reproduction.md`` and ``graph.md`` say where each part stands,
+in a directive ``from-ledger``; it is written while the book is built, and no file holds it. So are
+the pages of the claims, ``claims/ID.html`` beside them. The badges of the notebooks lead there.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache, cached_property
+from html import escape
+from pathlib import Path
+from urllib.parse import quote
+
+import ismlit
+from ismlit.edition import formulas, graph
+from ismlit.edition.cells import cells, known, notebooks
+from ismlit.edition.evidence import KNOWN
+from ismlit.edition.experiments import report
+from ismlit.edition.ledger import (
+    SCOPES,
+    SIGNS,
+    SLIPS,
+    TITLES,
+    WRONG,
+    ClaimError,
+    by_chapter,
+    counts,
+    ledger,
+    tally,
+    title,
+    used_by,
+    wrong_below,
+)
+from ismlit.edition.templates import environment
+
+BADGE = re.compile(r'<div class="claim ([^"]*)">(.*?)href="([./]*)ledger\.html#claim-([^"]+)"')
+"""How a stored badge of a notebook begins."""
+
+
+# ---------------------------------------------------------------- what is shown
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """All that the pages say about claims, as seen from a page of the book.
+
+    Attributes
+    ----------
+    up : str
+        The way from the page to the folder of the book, "" or "../".
+    typeset : bool
+        Whether formulas are typeset when the page is loaded; see `formulas.html`.
+    """
+
+    up: str = ""
+    typeset: bool = False
+
+    @cached_property
+    def filters(self):
+        """How the templates write claims and their sentences."""
+        return {
+            "sentence": lambda text: formulas.html(text, self.address, self.typeset),
+            "address": self.address,
+            "name": title,
+            "heading": heading,
+            "cells": self.checked_at,
+            "known": lambda c: _known().get(c.id, ("", "")),
+            "numbers": lambda c: _numbers().get(c.id, []),
+            "tally": tally,
+        }
+
+    @cached_property
+    def templates(self):
+        """The templates with these filters."""
+        return environment(self.filters)
+
+    def address(self, claim_id):
+        """Of the claim's own page."""
+        return f"{self.up}claims/{quote(claim_id)}.html"
+
+    def checked_at(self, claim):
+        """[(address, where, code)] of the cells that check a claim."""
+        found = []
+        for place in _cells().get(claim.id, []):
+            page = place.path.with_suffix(".html").as_posix()
+            where = " › ".join(dict.fromkeys((_titles()[place.path], place.heading)))
+            found.append((f"{self.up}{page}#check-{claim.id}", where, place.source))
+        return found
+
+    def part(self, template, **values):
+        """A template of a verdict page, filled in."""
+        common = dict(signs=SIGNS, slips=SLIPS, scopes=SCOPES, titles=TITLES, of=ledger())
+        return self.templates.get_template(template).render(up=self.up, **common, **values)
+
+    def claim(self, claim_id, code=()):
+        """All about one claim; `code` has (name, address) of what implements it."""
+        c = ledger()[claim_id]
+        links = dict(used=used_by(c.id), wrong=wrong_below(c.id), code=code)
+        return self.part("claim.html.j2", c=c, highlight=_highlight, **links)
+
+
+def heading(claim_id):
+    """What stands above a claim's page."""
+    return f"Equation {title(claim_id)}" if claim_id.startswith("eq-") else title(claim_id)
+
+
+_cells, _known = cache(cells), cache(known)
+
+
+@cache
+def _titles():
+    """The title of each notebook, by its path."""
+    text = lambda notebook: "\n".join("".join(cell["source"]) for cell in notebook["cells"])
+    return {path: re.search(r"^# +(.*)$", text(book), re.M)[1] for path, book in notebooks()}
+
+
+@cache
+def _numbers():
+    """The printed and recomputed numbers of each claim."""
+    found = {}
+    for number in report.numbers():
+        found.setdefault(number["claim"], []).append(number)
+    return found
+
+
+@cache
+def _highlight(source):
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import PythonLexer
+
+    return highlight(source, PythonLexer(), HtmlFormatter())
+
+
+@cache
+def implementations():
+    """For each claim, the names of the functions and classes whose docstrings name it."""
+    found = {}
+    package = Path(ismlit.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        module = ".".join(("ismlit", *path.relative_to(package).with_suffix("").parts))
+        for name, doc in _docstrings(ast.parse(path.read_text(encoding="utf-8")), module):
+            mentions = (formulas.named(match[0]) for match in formulas.CLAIM.finditer(doc))
+            for claim_id in dict.fromkeys(filter(None, mentions)):
+                found.setdefault(claim_id, []).append(name)
+    return found
+
+
+def _docstrings(node, name):
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.ClassDef):
+            inner = f"{name}.{child.name}"
+            if not child.name.startswith("_"):
+                yield inner, (ast.get_docstring(child) or "").partition("Examples\n---")[0]
+                yield from _docstrings(child, inner)
+
+
+# ---------------------------------------------------------------- the parts of the four pages
+
+
+def _filter(_):
+    count = lambda words: {w: n for w, n in Counter(words).items() if w}
+    how = count(kind for kind, _ in _known().values())
+    values = dict(
+        verdict=counts(),
+        known={kind: how[kind] for kind in KNOWN if kind in how},
+        slip=count(c.slip for c in ledger().values()),
+    )
+    return Verdicts().part("filter.html.j2", choices=values)
+
+
+def _chapter(key):
+    claims = [c for c in ledger().values() if c.chapter == key]
+    return Verdicts().part("ledger.html.j2", claims=claims)
+
+
+def _errata(key):
+    """Those of a slip, those that fail, or those that matter; long lists by chapter."""
+    chosen = {"matters": lambda c: c.matters, "fails": lambda c: c.verdict == "fails"}.get(
+        key, lambda c: c.slip == key and c.verdict != "fails"
+    )
+    groups = by_chapter([c for c in errata() if chosen(c)])
+    return Verdicts().part("errata.html.j2", groups=groups, fold=key != "matters")
+
+
+def errata():
+    """The claims that are wrong as printed."""
+    return [c for c in ledger().values() if c.verdict in WRONG]
+
+
+def _report(key):
+    claims = tables()[key]
+    numbers = [n for c in claims for n in _numbers().get(c.id, [])]
+    agree = sum(n["agrees"] == "yes" for n in numbers)
+    return Verdicts().part("report.html.j2", claims=claims, total=len(numbers), agree=agree)
+
+
+def tables():
+    """{"Table 3.1": its rows, ..., "Figures": all of them}, in the order of the thesis."""
+    found, figures = {}, []
+    for c in ledger().values():
+        if table := re.match(r"tab-(\w+\.\d+)", c.id):
+            found.setdefault(f"Table {table[1]}", []).append(c)
+        elif c.id.startswith("fig-"):
+            figures.append(c)
+    order = {key: place for place, key in enumerate(TITLES)}
+    place = lambda name: (order[name[6]], [int(n) for n in name[6:].split(".")[1:]])
+    return {**dict(sorted(found.items(), key=lambda item: place(item[0]))), "Figures": figures}
+
+
+def _graph(_):
+    return graph.page(Verdicts(), _known())
+
+
+PARTS = {
+    "filter": _filter,
+    "chapter": _chapter,
+    "errata": _errata,
+    "report": _report,
+    "graph": _graph,
+}
+
+
+# ---------------------------------------------------------------- Sphinx
+
+
+def setup(app):
+    """What Sphinx calls."""
+    app.add_directive("from-ledger", _directive())
+    app.connect("html-page-context", _on_page, priority=400)  # before MathJax is asked for
+    app.connect("html-collect-pages", _claim_pages)
+    return dict(parallel_read_safe=True, parallel_write_safe=True)
+
+
+def _directive():
+    from docutils import nodes
+    from sphinx.util.docutils import SphinxDirective
+
+    class FromLedger(SphinxDirective):
+        """A part of a verdict page: its name, and which of its kind."""
+
+        required_arguments = 1
+        optional_arguments = 1
+        final_argument_whitespace = True
+
+        def run(self):
+            name, key = (*self.arguments, "")[:2]
+            return [nodes.raw("", PARTS[name](key), format="html")]
+
+    return FromLedger
+
+
+def _on_page(app, page, template, context, doctree):
+    """A page's badges lead to the pages of their claims and can be led to; MathJax where needed."""
+    body = context.get("body") or ""
+    if "data-tex=" in body:
+        app.env.get_domain("math").data["has_equations"][page] = True
+    if 'class="claim ' in body:
+        context["body"] = with_anchors(body, page)
+
+
+def with_anchors(body, page):
+    """The HTML of a page whose badges have an anchor each and lead to the pages of their claims.
+
+    Raises
+    ------
+    ClaimError
+        If a badge is of a claim that is not in the ledger.
+    """
+    seen = set()
+
+    def renewed(badge):
+        css, between, up, claim_id = badge.groups()
+        if claim_id not in ledger():
+            raise ClaimError(
+                f"{page} has a badge of {claim_id}, which is not in the ledger: execute the "
+                "notebook again, or add a row to book/claims"
+            )
+        anchor = "" if claim_id in seen else f' id="check-{claim_id}"'
+        seen.add(claim_id)
+        address = Verdicts(up).address(claim_id)
+        return f'<div class="claim {css}"{anchor}>{between}href="{address}"'
+
+    return BADGE.sub(renewed, body)
+
+
+FOLDER, SHELL = "book/claims", "one-claim"
+"""Where the pages of the claims lie, and the name of the page that is filled for each."""
+SLOTS = ("title", "body", "before", "before-link", "after", "after-link")
+
+
+def _claim_pages(app):
+    """Every claim's page: the theme makes one, with slots, which are filled a thousand times.
+
+    Yields the (name, context, template) of that one.
+    """
+    slot = {name: f"@@{name}@@" for name in SLOTS}
+    beside = lambda way: dict(title=slot[way], link=slot[f"{way}-link"])
+    context = dict(title=slot["title"], body=slot["body"], display_toc=False)
+    context |= dict(prev=beside("before"), next=beside("after"))
+    page = f"{FOLDER}/{SHELL}"
+    app.env.get_domain("math").data["has_equations"][page] = True
+    yield page, context, "page.html"
+    file = Path(app.builder.get_outfilename(page))
+    shell = file.read_text(encoding="utf-8")
+    file.unlink()
+    for claim_id, values in claim_pages(_reference(app)):
+        text = shell.replace(SHELL, claim_id)
+        for name, value in values.items():
+            text = text.replace(slot[name], value)
+        file.with_name(f"{claim_id}.html").write_text(text, encoding="utf-8")
+
+
+def _reference(app):
+    """{name of a function or class: its address on the page of the reference}."""
+    uri = lambda entry: app.builder.get_relative_uri(f"{FOLDER}/{SHELL}", entry.docname)
+    objects = app.env.get_domain("py").objects
+    return {name: f"{uri(entry)}#{entry.node_id}" for name, entry in objects.items()}
+
+
+def claim_pages(reference):
+    """(id, values of `SLOTS`) of every claim; before and after it are its neighbours.
+
+    Parameters
+    ----------
+    reference : dict
+        The addresses of the functions that the reference shows, by name.
+    """
+    view = Verdicts(up="../", typeset=True)
+    for claims in by_chapter(ledger().values()).values():
+        for before, c, after in zip([None, *claims], claims, [*claims[1:], None]):
+            code = [(name, reference.get(name)) for name in implementations().get(c.id, [])]
+            values = dict(
+                title=escape(f"{heading(c.id)}: {c.verdict}"), body=view.claim(c.id, code)
+            )
+            for way, other in (("before", before), ("after", after)):
+                values[way] = escape(title(other.id)) if other else "The ledger of claims"
+                values[f"{way}-link"] = f"{quote(other.id)}.html" if other else "../ledger.html"
+            yield c.id, values
