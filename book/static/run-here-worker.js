@@ -1,7 +1,7 @@
 // Python in a worker: loads it, then runs one cell after another in one interpreter.
 //
 // From the page: {start: {base, page, files}}, then {run: source, name}.
-// To the page: {loaded, total}, {ready, seconds}, what tools/in_browser/kernel.py sends, {done, ok}.
+// To the page: {loaded, total}, {ready, seconds}, what tools/in_browser/page_kernel.py sends, {done, ok}.
 
 import { ConsoleStdout, Directory, File, OpenFile, PreopenDirectory, WASI } from "./python/wasi/index.js";
 
@@ -177,7 +177,7 @@ async function start({ base, page, files }) {
   exports = instance.exports;
   wasi.initialize(instance);
   const failed = turn(
-    `import sys; sys.path += ${JSON.stringify(path)}; import kernel; kernel.start(${JSON.stringify(page)})\n`,
+    `import sys; sys.path += ${JSON.stringify(path)}; import page_kernel; page_kernel.start(${JSON.stringify(page)})\n`,
   );
   if (failed) throw new Error("Python did not start");
   say({ kind: "ready", seconds: (performance.now() - began) / 1000, fromNetwork });
@@ -189,7 +189,7 @@ onmessage = async ({ data }) => {
       await start(data.start);
     } else {
       const began = performance.now();
-      turn(`import kernel; kernel.run(${JSON.stringify(data.run)}, ${JSON.stringify(data.name)})\n`);
+      turn(`__import__("page_kernel").run(${JSON.stringify(data.run)}, ${JSON.stringify(data.name)})\n`);
       say({ kind: "done", seconds: (performance.now() - began) / 1000 });
     }
   } catch (error) {

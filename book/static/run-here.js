@@ -262,7 +262,8 @@ function receive(message) {
     starting: () => panel.state("starting", "Python starts …"),
     ready() {
       isReady = true;
-      panel.section.dataset.network = message.fromNetwork;
+      panel.section.dataset.network = message.fromNetwork; // these three are for measuring
+      panel.section.dataset.ready ??= (performance.now() - clicked) / 1000;
       next();
     },
     done() {
@@ -316,7 +317,7 @@ class Panel {
 
   start() {
     clicked = performance.now();
-    delete this.section.dataset.first;
+    for (const name of ["network", "ready", "first"]) delete this.section.dataset[name];
     for (const cell of cells) cell.open();
     run(cells);
   }

@@ -1,11 +1,11 @@
 """`display` and the objects that the book's cells show."""
 
-import kernel
+import page_kernel
 
 
 def display(*things, raw=False, metadata=None, **options):
     for thing in things:
-        kernel.show(thing if raw else kernel.bundle(thing), metadata)
+        page_kernel.show(thing if raw else page_kernel.bundle(thing), metadata)
 
 
 class Shown:

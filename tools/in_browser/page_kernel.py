@@ -16,6 +16,7 @@ import re
 import sys
 import traceback
 import types
+import warnings
 
 SPACE = types.ModuleType("__main__")
 MIMES = {
@@ -113,9 +114,11 @@ def start(page):
     sys.modules["__main__"] = SPACE
     SPACE.__dict__["__builtins__"] = __builtins__
     sys.stdout, sys.stderr = Stream("stdout"), Stream("stderr")
+    warnings.filterwarnings("ignore", message="tqdm:disabling monitor")  # it needs a thread
     os.environ["MPLBACKEND"] = "module://page_backend"
-    import ismlit
     import IPython  # noqa: F401  so that `check` shows badges
+
+    import ismlit
 
     folder = os.path.join(os.path.dirname(ismlit.__file__), "edition", "_book")
     os.chdir(os.path.join(folder, os.path.dirname(page)))
@@ -146,7 +149,8 @@ def why(error):
     """In plain words what a page in a browser lacks, if that is what stopped the cell."""
     words = str(error)
     if isinstance(error, OSError) and words.startswith("data file"):
-        return f"This cell needs the {words.partition(' is not in')[0]}, which the page does not download."
+        file = words.partition(" is not in")[0]
+        return f"This cell needs the {file}, which the page does not download."
     if isinstance(error, ModuleNotFoundError):
         return f"This cell needs the package {error.name}, which is not part of the page."
     if isinstance(error, RuntimeError) and "start new thread" in words:
