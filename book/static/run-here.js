@@ -28,7 +28,7 @@ const box = (kind, ...children) => element("div", { className: `output ${kind}` 
 
 function plain(words, kind = "text_plain") {
   const block = element("div", { className: "highlight" }, element("pre", {}, words));
-  return box(kind, element("div", { className: "highlight-none notranslate" }, block));
+  return box(`${kind} highlight-none notranslate`, block);
 }
 
 // What a cell's own code made as HTML is shown as HTML, its scripts included, as in a notebook.
@@ -132,9 +132,10 @@ class Cell {
       this.pre.replaceChildren(...coloured(this.area.value));
     });
     this.area.addEventListener("keydown", event => this.key(event));
-    this.editor = element("div", { className: "run-here-editor" });
+    const sheet = element("div", { className: "run-here-sheet" }); // as wide as its longest line
+    this.editor = element("div", { className: "run-here-editor" }, sheet);
     this.pre.replaceWith(this.editor);
-    this.editor.append(this.pre, this.area);
+    sheet.append(this.pre, this.area);
     this.note = element("span", { className: "run-here-note" });
     this.bar = element(
       "div",
@@ -167,7 +168,7 @@ class Cell {
     if (event.shiftKey) {
       event.preventDefault();
       run([this]);
-      const next = cells.slice(this.number).find(cell => cell.area.offsetParent !== null);
+      const next = cells.slice(this.number).find(cell => cell.area.checkVisibility());
       next?.area.focus();
     } else if (!event.ctrlKey && !event.altKey && !event.metaKey) {
       const before = this.area.value.slice(0, this.area.selectionStart);
