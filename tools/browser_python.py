@@ -242,7 +242,10 @@ def about(notebook):
 
 
 def tell(site, shipped):
-    """Write into each notebook's page the script, and what it has to know."""
+    """Write into each notebook's page the script, and what it has to know.
+
+    A page that is opened as a file may load nothing and shows no button.
+    """
     for path in notebooks_of(ROOT):
         name = path.relative_to(ROOT).with_suffix("")
         page = site / name.with_suffix(".html")
@@ -257,8 +260,9 @@ def tell(site, shipped):
         }
         root = "../" * len(name.parent.parts)
         data = html.escape(json.dumps(knows, separators=(",", ":")))
-        script = f'<script type="module" src="{root}_static/run-here.js" data-run-here="{data}">'
-        text = re.sub("<script[^>]*data-run-here[^>]*></script>\n", "", page.read_text("utf8"))
+        load = f"location.protocol == 'file:' || import('{root}_static/run-here.js')"
+        script = f'<script data-run-here="{data}">{load}'
+        text = re.sub("<script[^>]*data-run-here[^<]*</script>\n", "", page.read_text("utf8"))
         text = text.replace("</body>", f"{script}</script>\n</body>")
         page.write_text(text, encoding="utf8")
 

@@ -110,7 +110,9 @@ def main():
     status = build(source)
     if status:
         sys.exit(f"the book was not built without warnings (exit status {status})")
-    print(f"\nThe book is built; open file://{ROOT / '_build' / 'html' / 'index.html'}")
+    site = ROOT / "_build" / "html"
+    print(f"\nThe book is built; open file://{site / 'index.html'}")
+    print(f"Pages run their cells where a server shows them: python -m http.server -d {site}")
 
 
 if __name__ == "__main__":

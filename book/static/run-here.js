@@ -5,7 +5,7 @@
 
 const here = document.querySelector("script[data-run-here]");
 const knows = JSON.parse(here.dataset.runHere);
-const base = new URL("python/", here.src).href;
+const base = new URL("python/", import.meta.url).href;
 const size = knows.files.reduce((sum, file) => sum + file.bytes, 0);
 const megabytes = bytes => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
 const seconds = time => `${time.toFixed(time < 10 ? 1 : 0)} s`;
@@ -227,7 +227,7 @@ let clicked = 0;
 let count = { ran: 0, failed: 0 };
 
 function launch() {
-  worker = new Worker(new URL("run-here-worker.js", here.src), { type: "module" });
+  worker = new Worker(new URL("run-here-worker.js", import.meta.url), { type: "module" });
   worker.onmessage = ({ data }) => receive(data);
   worker.onerror = event => receive({ kind: "broken", text: event.message || "its script does not load" });
   worker.postMessage({ start: { base, page: knows.page, files: knows.files } });
@@ -356,11 +356,11 @@ class Panel {
   }
 
   progress(loaded, total) {
-    this.bar.value = loaded;
-    const percent = Math.floor((10 * loaded) / total) * 10;
-    this.bar.textContent = `${percent} %`;
-    const words = `Loading Python: ${megabytes(loaded)} of ${megabytes(total)} …`;
-    if (this.section.dataset.state === "loading") this.words.textContent = words;
+    this.bar.value = Math.min(loaded, total); // more where a server has expanded a file itself
+    const tenths = Math.floor((10 * this.bar.value) / total);
+    if (this.section.dataset.state !== "loading" || tenths === this.tenths) return;
+    this.tenths = tenths; // what is read out changes ten times
+    this.words.textContent = `Loading Python: ${megabytes(this.bar.value)} of ${megabytes(total)} …`;
   }
 }
 

@@ -21,6 +21,8 @@ STATE = "() => document.querySelector('.run-here').dataset.state"
 ENDED = "() => ['done', 'broken'].includes(document.querySelector('.run-here').dataset.state)"
 RESULTS = """() => [...document.querySelectorAll('article div.cell')]
   .filter(cell => cell.runHere).map(cell => cell.runHere.results)"""
+# Cells in which rounding decides digits, those of a 32-bit processor other ones than stored.
+LOOSE = {("howto/recluster", 9)}
 # One page a chapter, and each how-to.
 QUICK = ["intro"]
 SLOW = [
@@ -95,7 +97,12 @@ def computed(results):
 def differences(page, results):
     """Cells whose outputs are not the stored ones, with both."""
     cells = list(zip(stored(page), computed(results), strict=True))
-    return {number: pair for number, pair in enumerate(cells, 1) if pair[0] != pair[1]}
+    different = {number: pair for number, pair in enumerate(cells, 1) if pair[0] != pair[1]}
+    for number, pair in list(different.items()):
+        words = {re.sub(r"\d+", "#", repr(side)) for side in pair}
+        if (page, number) in LOOSE and len(words) == 1:
+            del different[number]
+    return different
 
 
 # ---------------------------------------------------------------- the browser

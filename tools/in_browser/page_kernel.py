@@ -109,6 +109,18 @@ def flush():
     pyplot.close("all")
 
 
+def widen():
+    """Let numpy count with 64-bit integers: those of a browser have 32 bits, random ones 64."""
+    import numpy as np
+
+    def counts(number):
+        return number.astype(np.intp) if getattr(number, "dtype", None) == np.int64 else number
+
+    repeat, bincount = np.repeat, np.bincount
+    np.repeat = lambda a, repeats, axis=None: repeat(a, counts(repeats), axis)
+    np.bincount = lambda x, *args, **options: bincount(counts(x), *args, **options)
+
+
 def start(page):
     """Make everything ready for the cells of the notebook `page`, like "ch5/idea"."""
     sys.modules["__main__"] = SPACE
@@ -120,6 +132,7 @@ def start(page):
 
     import ismlit
 
+    widen()
     folder = os.path.join(os.path.dirname(ismlit.__file__), "edition", "_book")
     os.chdir(os.path.join(folder, os.path.dirname(page)))
 
