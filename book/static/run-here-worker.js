@@ -19,16 +19,20 @@ let loaded = 0;
 let fromNetwork = 0;
 let said = 0;
 
-function counted(total) {
+// Counts what passes; `whole` gets all of it in the end.
+function counted(total, whole = () => {}) {
+  const chunks = [];
   return new TransformStream({
     transform(chunk, controller) {
       loaded += chunk.length;
+      chunks.push(chunk);
       if (performance.now() - said > 100 || loaded === total) {
         said = performance.now();
         say({ kind: "loaded", loaded, total });
       }
       controller.enqueue(chunk);
     },
+    flush: () => whole(new Blob(chunks)),
   });
 }
 
@@ -60,21 +64,27 @@ async function store() {
   }
 }
 
+// Kept is what came as a whole; what is kept is looked at before it is believed.
 async function load(file, base, total) {
   const address = new URL(`${file.file}?v=${file.hash}`, base).href;
+  const isWhole = blob => [file.bytes, file.raw].includes(blob.size);
   const kept = await store();
-  let response = await kept?.match(address);
-  if (!response) {
-    response = await fetch(address, { cache: "no-store" });
-    if (!response.ok) throw new Error(`${address} answers ${response.status}`);
-    fromNetwork += file.bytes;
-    if (kept) {
+  const found = await (await kept?.match(address))?.blob();
+  if (found && isWhole(found)) return expanded(found.stream().pipeThrough(counted(total)));
+  const response = await fetch(address, { cache: "no-store" });
+  if (!response.ok) throw new Error(`${address} answers ${response.status}`);
+  fromNetwork += file.bytes;
+  const keep = async blob => {
+    if (!kept || !isWhole(blob)) return;
+    try {
       for (const old of await kept.keys())
         if (new URL(old.url).pathname === new URL(address).pathname) await kept.delete(old);
-      kept.put(address, response.clone()).catch(() => {}); // no room: it is loaded again next time
+      await kept.put(address, new Response(blob));
+    } catch {
+      // no room: it is loaded again next time
     }
-  }
-  return expanded(response.body.pipeThrough(counted(total)));
+  };
+  return expanded(response.body.pipeThrough(counted(total, blob => void keep(blob))));
 }
 
 const bytes = async stream => new Uint8Array(await new Response(stream).arrayBuffer());
