@@ -57,7 +57,7 @@ PANDAS = ("pandas", "tzdata")
 MPL_DATA = "matplotlib/mpl-data.zip"
 MPL_UNUSED = ("fonts/afm", "fonts/pdfcorefonts", "sample_data", "images", "plot_directive")
 # What cells import and a browser has not.
-ABSENT = {"dask": "Dask", "distributed": "Dask", "torch": "PyTorch", "clustpy": "ClustPy"}
+ABSENT = {"dask", "distributed", "torch", "clustpy", "pymanopt"}
 
 
 def fetch():
@@ -230,14 +230,12 @@ def imported(notebook):
 
 
 def about(notebook):
-    """What a page has to know of its notebook: why it cannot run here, what some cells lack."""
+    """What a page has to know of its notebook: why it cannot run here, what some cells need."""
     metadata = notebook["metadata"].get("ismlit", {})
-    packages = imported(notebook)
     return {
         "refused": metadata.get("browser"),
         "data": metadata.get("requires_data") or [],
-        "lacks": sorted({name for package, name in ABSENT.items() if package in packages}),
-        "pandas": "pandas" in packages,
+        "pandas": "pandas" in imported(notebook),
     }
 
 

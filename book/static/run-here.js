@@ -328,15 +328,11 @@ class Panel {
     for (const cell of cells) cell.close();
     this.state("idle", "");
     const licences = element("a", { href: `${base}LICENSES.txt` }, "free software");
-    const lacks = [
-      ...(knows.data.length ? ["data sets that a page does not download"] : []),
-      ...knows.lacks,
-    ];
     this.words.replaceChildren(
       `The cells of this page, to change and run in your browser: ${megabytes(size)} of `,
       licences,
       " at the first visit, kept for the next. ",
-      lacks.length ? `Some cells need ${lacks.join(" and ")}; they say so.` : "",
+      knows.data.length ? "Cells that need a data set to be downloaded say so." : "",
     );
   }
 
