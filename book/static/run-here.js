@@ -245,9 +245,10 @@ function next() {
   if (!isReady || running) return;
   running = queue.shift() ?? null;
   if (!running) {
-    const stopped = count.failed ? `, ${count.failed} of them stopped with an error` : "";
-    const many = count.ran === 1 ? "1 cell has" : `${count.ran} cells have`;
-    panel.state("done", `${many} run${stopped}. Change the code and run it again.`);
+    const what = count.ran === 1
+      ? `The cell ${count.failed ? "stopped with an error" : "has run"}`
+      : `${count.ran} cells have run${count.failed ? `, ${count.failed} stopped with an error` : ""}`;
+    panel.state("done", `${what}. Change the code and run it again.`);
     count = { ran: 0, failed: 0 };
     return;
   }
