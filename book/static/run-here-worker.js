@@ -132,9 +132,27 @@ class Folder extends PreopenDirectory {
 
 // ---------------------------------------------------------------- Python
 
+const scratch = new Map([["matplotlib", new Directory(new Map())]]); // what is in /tmp
+
 function receive(line) {
-  if (line.startsWith(MARK)) say(JSON.parse(line.slice(1)));
-  else say({ kind: "stream", name: "stdout", text: `${line}\n` });
+  if (!line.startsWith(MARK)) return say({ kind: "stream", name: "stdout", text: `${line}\n` });
+  const message = JSON.parse(line.slice(1));
+  if (message.kind === "fetch") bring(message.url);
+  else say(message);
+}
+
+// A public data file for a cell, which waits for it.
+function bring(address) {
+  say({ kind: "fetching", address });
+  const request = new XMLHttpRequest();
+  try {
+    request.open("GET", address, false);
+    request.responseType = "arraybuffer";
+    request.send();
+    if (request.status === 200) scratch.set("fetched", fixed(new Uint8Array(request.response)));
+  } catch {
+    // no network; Python sees that nothing came
+  }
 }
 
 function turn(source) {
@@ -170,7 +188,7 @@ async function start({ base, page, files }) {
     say({ kind: "stream", name: "stderr", text: `${line}\n` }),
   );
   const folders = [
-    new Folder("/tmp", new Map([["matplotlib", new Directory(new Map())]])),
+    new Folder("/tmp", scratch),
     new Folder("/usr/local/lib", library),
     new Folder(`/usr/local/lib/${ZIP}/matplotlib/mpl-data`, packed.contents.get("mpl-data").contents),
     new Folder("/usr/lib/ismlit", site.contents),

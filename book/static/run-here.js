@@ -1,7 +1,8 @@
 // "Run here": a notebook's page runs its own cells, in Python in this browser.
 //
 // tools/browser_python.py puts Python beside the book and writes what this script has to know into
-// its element. Nothing is loaded before the button is pressed, and nothing leaves the browser.
+// its element. Nothing is loaded before the button is pressed, and nothing leaves the browser; only public
+// data sets, where a cell wants one, come from elsewhere.
 
 const here = document.querySelector("script[data-run-here]");
 const knows = JSON.parse(here.dataset.runHere);
@@ -261,6 +262,7 @@ function next() {
 function receive(message) {
   const kinds = {
     loaded: () => panel.progress(message.loaded, message.total),
+    fetching: () => running?.mark("running", `fetches ${message.address.split("/").at(-1)} …`),
     starting: () => panel.state("starting", "Python starts …"),
     ready() {
       isReady = true;
@@ -333,7 +335,7 @@ class Panel {
       `The cells of this page, to change and run in your browser: ${megabytes(size)} of `,
       licences,
       " at the first visit, kept for the next. ",
-      knows.data.length ? "Cells that need a data set to be downloaded say so." : "",
+      knows.data.length ? "Some cells fetch public data sets, by their pinned addresses on GitHub." : "",
     );
   }
 

@@ -121,6 +121,18 @@ def widen():
     np.bincount = lambda x, *args, **options: bincount(counts(x), *args, **options)
 
 
+def fetch(url):
+    """Bytes of a public file, which the page leaves in a folder while Python waits."""
+    place = "/tmp/fetched"
+    send("fetch", url=url)
+    if not os.path.exists(place):
+        raise OSError(f"{url} is not to be had")
+    with open(place, "rb") as file:
+        data = file.read()
+    os.remove(place)
+    return data
+
+
 def start(page):
     """Make everything ready for the cells of the notebook `page`, like "ch5/idea"."""
     sys.modules["__main__"] = SPACE
@@ -163,7 +175,7 @@ def why(error):
     words = str(error)
     if isinstance(error, OSError) and words.startswith("data file"):
         file = words.partition(" is not in")[0]
-        return f"This cell needs the {file}, which the page does not download."
+        return f"This cell needs the {file}, which could not be fetched from its public address."
     if isinstance(error, ModuleNotFoundError):
         return f"This cell needs the package {error.name}, which is not part of the page."
     if isinstance(error, RuntimeError) and "start new thread" in words:
