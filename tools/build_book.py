@@ -5,6 +5,7 @@ not change, and builds from there. Otherwise the stored outputs are shown.
 
 When npm is here, MathJax is fetched once into ``.mathjax/`` and becomes part of the book, which
 then works offline; else its pages take MathJax from the public network of Sphinx's choice.
+`tools.browser_python` adds the Python that a page runs in the reader's browser.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import yaml
 
-from tools import npm
+from tools import browser_python, npm
 from tools.execute_notebooks import ROOT, execute_all, notebooks_of
 
 MATHJAX = "mathjax@3.2.2"  # version 4 has another layout
@@ -69,6 +70,7 @@ def build(source):
     command += ["--path-output", str(ROOT), str(source)]
     status = subprocess.run(command, cwd=source).returncode
     lighten(output / "html")
+    browser_python.install(output / "html")
     return status
 
 
@@ -108,7 +110,9 @@ def main():
     status = build(source)
     if status:
         sys.exit(f"the book was not built without warnings (exit status {status})")
-    print(f"\nThe book is built; open file://{ROOT / '_build' / 'html' / 'index.html'}")
+    site = ROOT / "_build" / "html"
+    print(f"\nThe book is built; open file://{site / 'index.html'}")
+    print(f"Pages run their cells where a server shows them: python -m http.server -d {site}")
 
 
 if __name__ == "__main__":
