@@ -157,12 +157,13 @@ NOT_APART = [
 
 
 def _table_6_1():
-    stored = results("table-6.1")
+    stored, program = results("table-6.1"), results("program-6.1")
     for row in printed("table-6.1"):
-        _, reading, near = table_6_1.verdict(row, stored)
-        found = next(r for r in stored if (r["set"], r["method"]) == (row["set"], reading))
+        found = table_6_1.values(row, table_6_1.PROGRAM, stored, program)
+        judged = table_6_1.judge(row, table_6_1.PROGRAM, stored, program)
+        label = f"{row['set']} {row['method']}"
         claim = f"tab-6.1-{row['set']}-{row['method']}"
-        for key, agrees in near.items():
-            wanted, values = _printed(row, key, f"{key} sd"), found[table_6_1.ours(key)]
-            label = f"{row['set']} {row['method']}"
-            yield _number(claim, "table-6.1", label, key, wanted, values, reading, agrees)
+        for key, agrees in judged.items():
+            here = [value for value in found[key] if value is not None]
+            wanted = _printed(row, key, f"{key} sd")
+            yield _number(claim, "table-6.1", label, key, wanted, here, "program", agrees)
