@@ -13,10 +13,10 @@ from scipy.spatial.distance import cdist
 from sklearn.preprocessing import scale
 from tqdm import tqdm
 
+from ismlit.dependence import ideal_hsic
 from ismlit.edition.construction import class_sum_images
 from ismlit.edition.experiments import SEED, table_6_1
 from ismlit.edition.experiments.program_6_1 import shortened
-from ismlit.dependence import ideal_hsic
 from ismlit.gamma import label_gamma
 
 SETS = ("random", "adver")
@@ -28,7 +28,7 @@ ENOUGH = 1 - 1e-4
 """Of the largest H, after which further layers change no digit of the figures."""
 LEAST = {"random": 0.15, "adver": 0.03}
 """The smallest bandwidths that section 6.5 tells."""
-BEAM, SHARE, DEEPEST = 24, 0.999, 12
+BEAM, GRID, SHARE, DEEPEST = 16, 24, 0.999, 12
 
 
 def gaussian(Z, sigma):
@@ -88,12 +88,11 @@ def searched(X, y, least, layers=DEEPEST, beam=BEAM):
     """Bandwidths (at least `least`) of a class-sum network whose H rises to `SHARE`; or None.
 
     Of all continuations of a layer's networks those are kept from which one further layer comes
-    highest; bandwidths are rounded to three digits before they are tried.
+    highest, one of each height (to a hundredth); bandwidths are tried to three digits.
     """
     F, ideal = label_gamma(y).F, ideal_hsic(y)
     share = lambda K: float(np.sum(F * (K @ F))) / ideal
-    grid = np.unique(np.round(np.geomspace(least, 30 * least, 26), 3))
-    grid = np.concatenate([[least], grid[grid > least]])
+    grid = np.unique(np.round(np.geomspace(least, 0.6, GRID), 3))
     kept = [(0.0, [], X)]
     for _ in tqdm(range(layers), desc="search", unit="layer", leave=False):
         grown = []
@@ -109,11 +108,13 @@ def searched(X, y, least, layers=DEEPEST, beam=BEAM):
                     ahead = class_sum_images(K, y)
                 except ValueError:  # dependent class sums
                     continue
-                reach = max(share(gaussian(ahead, s)) for s in grid)
+                squares = cdist(ahead, ahead, "sqeuclidean")
+                reach = max(share(np.exp(-squares / (2 * s**2))) for s in grid)
                 if reach > value:
                     grown.append((reach, value, [*sigmas, float(sigma)], ahead))
-        grown.sort(key=lambda found: -found[0])
-        kept = [found[1:] for found in grown[:beam]]
+        grown.sort(key=lambda found: found[0])
+        distinct = {round(found[1], 2): found[1:] for found in grown}  # the highest of each
+        kept = list(distinct.values())[-beam:]
     return None
 
 
