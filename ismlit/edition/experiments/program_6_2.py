@@ -23,7 +23,7 @@ SETS = ("random", "adver")
 MEASURING, SMALLEST = 0.15, 1e-10
 GRIDS = np.linspace(np.sqrt(2), SMALLEST, 20), np.linspace(MEASURING, SMALLEST, 15)
 """Widths of the features that are tried: in the first layer, and in the others."""
-LAYERS, FEATURES, SEEDS = 14, 10_000, 5
+LAYERS, FEATURES, SEEDS = 14, 10_000, 3
 ENOUGH = 1 - 1e-4
 """Of the largest H, after which further layers change no digit of the figures."""
 LEAST = {"random": 0.15, "adver": 0.03}

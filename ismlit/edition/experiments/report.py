@@ -28,13 +28,14 @@ def numbers():
 
 def _number(claim, table, row, quantity, wanted, values, reading, agrees):
     spread = f" ± {_short(float(np.std(values)))}" if np.size(values) > 1 else ""
+    value = float(np.mean(values))
     return dict(
         claim=claim,
         table=table.removeprefix("table-"),
         row=row,
         quantity=quantity,
         printed=wanted,
-        recomputed=_short(float(np.mean(values))) + spread,
+        recomputed="none" if np.isnan(value) else _short(value) + spread,
         reading=reading,
         agrees="yes" if agrees else "no",
     )
@@ -164,6 +165,6 @@ def _table_6_1():
         label = f"{row['set']} {row['method']}"
         claim = f"tab-6.1-{row['set']}-{row['method']}"
         for key, agrees in judged.items():
-            here = [value for value in found[key] if value is not None]
+            here = [value for value in found.get(key, []) if value is not None] or [np.nan]
             wanted = _printed(row, key, f"{key} sd")
             yield _number(claim, "table-6.1", label, key, wanted, here, "program", agrees)
