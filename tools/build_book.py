@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import yaml
@@ -23,6 +24,8 @@ from tools.execute_notebooks import ROOT, execute_all, notebooks_of
 
 MATHJAX = "mathjax@3.2.2"  # version 4 has another layout
 MATHJAX_DIR = ROOT / ".mathjax"
+FRONT = "book/intro.html"
+CITE = "https://ismlit.github.io/ismlit/book/intro.html#how-to-cite"
 SCRIPT = "mathjax/tex-chtml-full.js"
 
 
@@ -51,6 +54,8 @@ def copy_tree(target):
 def build(source):
     """Build from the folder ``source`` into ``_build/html``; return the exit status."""
     config = yaml.safe_load((source / "_config.yml").read_text(encoding="utf8"))
+    version = metadata.version("ismlit")
+    config["html"]["extra_footer"] = f'ismlit {version}, <a href="{CITE}">how to cite</a>'
     if fetch_mathjax():
         settings = config["sphinx"]["config"]
         settings["html_static_path"].append(str(MATHJAX_DIR))
@@ -69,7 +74,9 @@ def build(source):
     command += ["--config", str(config_file), "--toc", str(source / "_toc.yml")]
     command += ["--path-output", str(ROOT), str(source)]
     status = subprocess.run(command, cwd=source).returncode
-    lighten(output / "html")
+    if (output / "html" / FRONT).exists():
+        lighten(output / "html")
+        root_page(output / "html")
     browser_python.install(output / "html")
     return status
 
@@ -94,6 +101,22 @@ def lighten(site):
     for path in site.rglob("*.html"):
         text = path.read_text(encoding="utf8")
         path.write_text(re.sub(r"<script[^>]*/fontawesome\.js[^>]*></script>", "", text), "utf8")
+
+
+def root_page(site):
+    """Give the address without a page the front page's title, description and picture."""
+    front = (site / FRONT).read_text(encoding="utf8")
+    head = re.findall(
+        r"<title>.*?</title>|<meta (?:property|name)=[^>]*>|<link [^>]*icon[^>]*>", front
+    )
+    head = "\n".join(line.replace("../_static", "_static") for line in head)
+    text = f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+{head}
+<meta http-equiv="refresh" content="0; url={FRONT}">
+</head><body><p>The book begins <a href="{FRONT}">here</a>.</p></body></html>
+"""
+    (site / "index.html").write_text(text, encoding="utf8")
 
 
 def main():

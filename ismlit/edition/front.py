@@ -1,4 +1,8 @@
-"""What the front page is made of besides its figure: one line of counts, cards with pictures."""
+"""What the front page is made of besides its figure: one line of counts, cards with pictures.
+
+``python -m ismlit.edition.front`` draws the two pictures by which the site is shared: the one that
+other sites show with a link to it, and the README's, which moves.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import base64
 import io
 import json
 
-from ismlit.edition.files import book
+from ismlit.edition.files import book, is_checkout
 from ismlit.edition.ledger import counts, ledger
 from ismlit.edition.templates import render
 
@@ -78,3 +82,60 @@ def cards(*rows):
         for title, text, target, page, figure in rows
     ]
     return HTML(render("cards.html.j2", cards=found))
+
+
+def drawing(step, size=(12.0, 6.3)):
+    """The front page's samples, both lines and the objective after `step` steps: a figure."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    from ismlit.edition.live import direction, example, published_path, safeguarded_path
+    from ismlit.edition.plots import LINES, look
+    from ismlit.problem import Problem
+
+    X, y, gamma, kernel = example()
+    problem = Problem(X, gamma, kernel)
+    start = np.linalg.eigh(problem.phi_0())[1][:, -1:]
+    figure, (left, right) = plt.subplots(1, 2, figsize=size, layout="constrained")
+    for k in range(2):
+        left.plot(*X[y == k].T, ls="", alpha=0.7, **(look(k + 2) | {"ms": 9}))
+    grid = np.arange(0, 181, 2)
+    height = np.array([problem.objective(direction(angle)) for angle in grid])
+    right.plot(grid, 100 * height / height.max(), color="gray")
+    paths = {"published": published_path, "with the level shift": safeguarded_path}
+    for k, (name, path) in enumerate(paths.items()):
+        angles = path(problem, start, step)
+        colour = ("#D55E00", "#0072B2")[k]
+        way = direction(angles[-1])[:, 0]
+        left.axline((0, 0), way, color=colour, ls=LINES[1 - k], lw=4)
+        share = [100 * problem.objective(direction(a)) / height.max() for a in angles]
+        right.plot(angles, share, "o", color=colour, alpha=0.4)
+        right.plot(angles[-1:], share[-1:], "o", color=colour, ms=16, label=name)
+    left.set(xticks=[], yticks=[], aspect="equal")
+    right.set(xlabel="angle of the line", ylabel="objective, percent", xticks=(0, 90, 180))
+    right.legend(loc="upper right", fontsize="large")
+    return figure
+
+
+def draw(steps=9):
+    """Write ``book/static/social.png`` and the README's ``book/static/turning.gif``."""
+    import matplotlib.pyplot as plt
+    from PIL import Image
+
+    if not is_checkout():
+        raise SystemExit("no book here: run this in a clone of the repository")
+    frames = []
+    for step in range(steps + 1):
+        figure, file = drawing(step), io.BytesIO()
+        if step == 5:
+            figure.savefig(book() / "static" / "social.png", dpi=100)
+        figure.savefig(file, format="png", dpi=64)
+        plt.close(figure)
+        frames.append(Image.open(file).convert("P", palette=Image.Palette.ADAPTIVE, colors=64))
+    first, *others = frames
+    options = {"save_all": True, "append_images": others, "duration": 900, "loop": 0}
+    first.save(book() / "static" / "turning.gif", **options)
+
+
+if __name__ == "__main__":
+    draw()

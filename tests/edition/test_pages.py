@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from ismlit.edition import pages, printed, results, verdicts
-from ismlit.edition.cells import cells
 from ismlit.edition.experiments import report, table_6_1
 from ismlit.edition.files import book
-from ismlit.edition.ledger import ledger
+from ismlit.edition.ledger import counts, ledger
 
 FILES = pages.pages()
 NUMBERS = list(report.numbers())
@@ -120,3 +119,18 @@ def test_rows_written_out():
 )
 def test_numbers_are_written_shortly(value, text):
     assert report._short(value) == text
+
+
+def test_the_readme_counts_as_the_ledger_does():
+    number, text = counts(), (book().parent / "README.md").read_text(encoding="utf-8")
+    line = " ".join(text.split())
+    for verdict, words in (
+        ("holds", "hold,"),
+        ("holds as corrected", "hold once they are corrected"),
+        ("fails", "fail;"),
+        ("reproduced", "come out"),
+        ("reproduced in part", "in part"),
+        ("not reproduced", "do not."),
+    ):
+        assert f"{number[verdict]} {words}" in line, verdict
+    assert f"{len(ledger())} claims" in line
