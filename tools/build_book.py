@@ -111,9 +111,8 @@ def root_page(site):
     )
     head = "\n".join(line.replace("../_static", "_static") for line in head)
     text = f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Refresh" content="0; url={FRONT}">
 {head}
-<meta http-equiv="refresh" content="0; url={FRONT}">
 </head><body><p>The book begins <a href="{FRONT}">here</a>.</p></body></html>
 """
     (site / "index.html").write_text(text, encoding="utf8")

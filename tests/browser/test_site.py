@@ -49,6 +49,7 @@ def pages():
         path.as_posix()
         for path in found
         if path.parts[0] != "_static"
+        and path.name != "404.html"  # its links begin with the site's address
         and (not path.as_posix().startswith(CLAIMS) or path.stem in SAMPLE)
         and 'http-equiv="Refresh"' not in read(path)[:500]
     ]
@@ -106,6 +107,30 @@ def parsed(page):
     collector = Collector()
     collector.feed(read(page))
     return collector
+
+
+def head_of(page):
+    """What a page says of itself to those who share it: {name or property: content}."""
+    found = re.findall(r'<meta (?:name|property)="([^"]+)" content="([^"]*)"', read(page))
+    return dict(found)
+
+
+@each_page
+def test_a_page_can_be_shared(page):
+    said = head_of(page)
+    assert said["og:title"] and said["og:url"].endswith(page)
+    picture = said["og:image"].removeprefix("https://ismlit.github.io/ismlit/")
+    assert (SITE / picture).is_file()
+    assert 'rel="canonical"' in read(page) and 'rel="icon"' in read(page)
+
+
+def test_the_site_can_be_found():
+    if not (SITE / "sitemap.xml").exists():
+        pytest.skip("the book is not built (make book)")
+    listed = read("sitemap.xml")
+    assert all(page in listed for page in PAGES if isinstance(page, str) and "claims/" not in page)
+    assert "og:image" in read("index.html") and "book/intro.html" in read("index.html")
+    assert "404" in read("404.html") or "not found" in read("404.html").lower()
 
 
 @each_page
