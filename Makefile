@@ -77,7 +77,7 @@ lock: ## write the lock of Python 3.11 (UPGRADE=--upgrade for newer versions; ne
 	uv pip compile pyproject.toml --extra book --extra test --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-annotate $(UPGRADE) --quiet --output-file $(LOCK)
 
-clean: ## remove what was built; the environment and MathJax stay
+clean: ## remove what was built; the environment, MathJax and the Python for browsers stay
 	rm -rf _build dist .pytest_cache .ruff_cache .hypothesis
 	find book ismlit tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 

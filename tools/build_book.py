@@ -5,6 +5,7 @@ not change, and builds from there. Otherwise the stored outputs are shown.
 
 When npm is here, MathJax is fetched once into ``.mathjax/`` and becomes part of the book, which
 then works offline; else its pages take MathJax from the public network of Sphinx's choice.
+`tools.browser_python` adds the Python that a page runs in the reader's browser.
 """
 
 import argparse
@@ -13,15 +14,18 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import yaml
 
-from tools import npm
+from tools import browser_python, npm
 from tools.execute_notebooks import ROOT, execute_all, notebooks_of
 
 MATHJAX = "mathjax@3.2.2"  # version 4 has another layout
 MATHJAX_DIR = ROOT / ".mathjax"
+FRONT = "book/intro.html"
+CITE = "https://ismlit.github.io/ismlit/book/intro.html#how-to-cite"
 SCRIPT = "mathjax/tex-chtml-full.js"
 
 
@@ -50,6 +54,8 @@ def copy_tree(target):
 def build(source):
     """Build from the folder ``source`` into ``_build/html``; return the exit status."""
     config = yaml.safe_load((source / "_config.yml").read_text(encoding="utf8"))
+    version = metadata.version("ismlit")
+    config["html"]["extra_footer"] = f'ismlit {version}, <a href="{CITE}">how to cite</a>'
     if fetch_mathjax():
         settings = config["sphinx"]["config"]
         settings["html_static_path"].append(str(MATHJAX_DIR))
@@ -68,7 +74,10 @@ def build(source):
     command += ["--config", str(config_file), "--toc", str(source / "_toc.yml")]
     command += ["--path-output", str(ROOT), str(source)]
     status = subprocess.run(command, cwd=source).returncode
-    lighten(output / "html")
+    if (output / "html" / FRONT).exists():
+        lighten(output / "html")
+        root_page(output / "html")
+    browser_python.install(output / "html")
     return status
 
 
@@ -94,6 +103,21 @@ def lighten(site):
         path.write_text(re.sub(r"<script[^>]*/fontawesome\.js[^>]*></script>", "", text), "utf8")
 
 
+def root_page(site):
+    """Give the address without a page the front page's title, description and picture."""
+    front = (site / FRONT).read_text(encoding="utf8")
+    head = re.findall(
+        r"<title>.*?</title>|<meta (?:property|name)=[^>]*>|<link [^>]*icon[^>]*>", front
+    )
+    head = "\n".join(line.replace("../_static", "_static") for line in head)
+    text = f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Refresh" content="0; url={FRONT}">
+{head}
+</head><body><p>The book begins <a href="{FRONT}">here</a>.</p></body></html>
+"""
+    (site / "index.html").write_text(text, encoding="utf8")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--execute", action="store_true", help="execute every notebook first")
@@ -108,7 +132,9 @@ def main():
     status = build(source)
     if status:
         sys.exit(f"the book was not built without warnings (exit status {status})")
-    print(f"\nThe book is built; open file://{ROOT / '_build' / 'html' / 'index.html'}")
+    site = ROOT / "_build" / "html"
+    print(f"\nThe book is built; open file://{site / 'index.html'}")
+    print(f"Pages run their cells where a server shows them: python -m http.server -d {site}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The front page's figure: a direction in the plane that turns, step by step, on a static page.
 
-Everything is computed here; the page only shows it. The output is one SVG with a few lines of
-script inside (`templates/turning.*`), so it needs no kernel, no network and no library.
+The reader drags the line, the curve or a sample, and the page computes both iterations anew, by a
+script (`templates/turning.js`) that does what `published_path` and the solver's level shift do here
+and is tested against them. It needs no kernel, no network and no library.
 """
 
 from __future__ import annotations
@@ -13,13 +14,10 @@ import numpy as np
 
 from ismlit.bandwidth import median_distance
 from ismlit.edition.templates import render
-from ismlit.gamma import label_gamma
+from ismlit.gamma import class_table, label_gamma
 from ismlit.kernels import Gaussian
 from ismlit.problem import Problem
-from ismlit.solver import ism
-
-STARTS = np.arange(0, 180, 5)
-"""Angles, in degrees, that the reader may start from, besides the Taylor start."""
+from ismlit.solver import CONSTANTS, ism
 
 
 def example():
@@ -75,7 +73,7 @@ def safeguarded_path(problem, W, steps):
     return angles
 
 
-def turning(X, y, gamma, kernel, steps=12):
+def turning(X, y, sigma, steps=12, shown=5):
     """The figure for samples X (n, 2) in two classes y: an object that Jupyter shows as HTML.
 
     Parameters
@@ -83,29 +81,25 @@ def turning(X, y, gamma, kernel, steps=12):
     X : array of shape (n, 2)
     y : array of shape (n,)
         Two classes; drawn as circles and squares.
-    gamma : Gamma
-    kernel : Kernel
+    sigma : float
+        Bandwidth of the Gaussian kernel, in the units of X.
     steps : int
         How many steps can be played.
+    shown : int
+        How many have been made when the page opens, from the Taylor start.
     """
     from IPython.display import HTML
 
-    problem = Problem(X, gamma, kernel)
-    height = lambda angle: float(problem.objective(direction(angle)))
-    grid = np.arange(0, 181, 2)
-    curve = np.array([height(angle) for angle in grid])
-    best = curve.max()
-    taylor = np.linalg.eigh(problem.phi_0())[1][:, -1:]
-    paths = []
-    for W in (taylor, *map(direction, STARTS)):
-        both = [path(problem, W, steps) for path in (published_path, safeguarded_path)]
-        paths.append([[[round(a, 1), round(100 * height(a) / best)] for a in p] for p in both])
-    scale = 130 / np.abs(X).max()
-    data = dict(paths=paths, points=np.round(scale * X, 1).tolist(), classes=(y == y[0]).tolist())
-    text = json.dumps(data, separators=(",", ":"))
-    points = _polyline(grid, 100 * curve / best)
-    return HTML(render("turning.html.j2", curve=points, data=text, last=len(STARTS)))
-
-
-def _polyline(grid, heights):
-    return " ".join(f"{40 + 1.6 * a:.1f},{270 - 2.4 * h:.0f}" for a, h in zip(grid, heights))
+    problem = Problem(X, label_gamma(y), Gaussian(sigma))
+    scale = 125 / np.abs(X).max()
+    data = {
+        "points": np.round(scale * X, 1).tolist(),
+        "classes": np.unique(y, return_inverse=True)[1].tolist(),
+        "gamma": np.round(class_table(y)[0], 6).tolist(),
+        "sigma": round(scale * sigma, 2),
+        "start": round(degrees(np.linalg.eigh(problem.phi_0())[1][:, -1:]), 1),
+        "steps": steps,
+        "shown": shown,
+        "constants": {k: getattr(CONSTANTS, k) for k in ("floor", "raised", "promise")},
+    }
+    return HTML(render("turning.html.j2", data=json.dumps(data, separators=(",", ":"))))

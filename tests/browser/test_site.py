@@ -6,12 +6,14 @@ When the book carries its own MathJax, whatever a page wants from outside is ref
 
 import functools
 import gzip
+import json
 import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import pytest
 
 from tools import npm
@@ -47,6 +49,7 @@ def pages():
         path.as_posix()
         for path in found
         if path.parts[0] != "_static"
+        and path.name != "404.html"  # its links begin with the site's address
         and (not path.as_posix().startswith(CLAIMS) or path.stem in SAMPLE)
         and 'http-equiv="Refresh"' not in read(path)[:500]
     ]
@@ -104,6 +107,30 @@ def parsed(page):
     collector = Collector()
     collector.feed(read(page))
     return collector
+
+
+def head_of(page):
+    """What a page says of itself to those who share it: {name or property: content}."""
+    found = re.findall(r'<meta (?:name|property)="([^"]+)" content="([^"]*)"', read(page))
+    return dict(found)
+
+
+@each_page
+def test_a_page_can_be_shared(page):
+    said = head_of(page)
+    assert said["og:title"] and said["og:url"].endswith(page)
+    picture = said["og:image"].removeprefix("https://ismlit.github.io/ismlit/")
+    assert (SITE / picture).is_file()
+    assert 'rel="canonical"' in read(page) and 'rel="icon"' in read(page)
+
+
+def test_the_site_can_be_found():
+    if not (SITE / "sitemap.xml").exists():
+        pytest.skip("the book is not built (make book)")
+    listed = read("sitemap.xml")
+    assert all(page in listed for page in PAGES if isinstance(page, str) and "claims/" not in page)
+    assert "og:image" in read("index.html") and "book/intro.html" in read("index.html")
+    assert "404" in read("404.html") or "not found" in read("404.html").lower()
 
 
 @each_page
@@ -381,20 +408,80 @@ def on_page(tab, address):
 def test_the_front_page_s_figure_plays(on_page):
     tab = on_page("book/intro.html")
     figure = tab.locator(".turning")
+    said = figure.locator(".said-pub")
+    assert "step 5" in said.text_content() and "cycling" in said.text_content()
+    slider = figure.get_by_role("slider")
+    slider.press("Home")  # another start, by the keyboard
+    assert "step 0" in said.text_content()
     before = figure.locator("line.pub").get_attribute("x2")
     figure.get_by_role("button", name="One step").click()
     assert figure.locator("line.pub").get_attribute("x2") != before
-    assert "step 1" in figure.locator(".said-pub").text_content()
-    figure.get_by_role("slider").press("ArrowRight")  # another start, by the keyboard
-    assert "step 0" in figure.locator(".said-safe").text_content()
+    assert "step 1" in said.text_content()
     figure.get_by_role("button", name="Play").click()
     tab.wait_for_function(
         "() => /step [2-9]/.test(document.querySelector('.said-pub').textContent)"
     )
     figure.get_by_role("button", name="Pause").click()
-    figure.get_by_role("slider").press("Home")
-    assert figure.locator(".said-pub").text_content().startswith("published, step 0")
-    assert "thesis" in figure.get_by_role("slider").get_attribute("aria-valuetext")
+    slider.press("ArrowRight")
+    assert slider.get_attribute("aria-valuenow") == "1"
+    figure.get_by_role("button", name="As at first").click()
+    assert "step 5" in said.text_content()
+
+
+def test_the_front_page_s_figure_computes_what_the_library_does(on_page):
+    """The script's two iterations against those of Python, from three starts."""
+    from ismlit import Gaussian, Problem, ism, label_gamma
+    from ismlit.edition.live import degrees, direction, published_path
+
+    tab = on_page("book/intro.html")
+    figure, slider = tab.locator(".turning"), tab.locator(".turning").get_by_role("slider")
+    data = json.loads(figure.get_attribute("data-turning"))
+    X, y = np.array(data["points"]), np.array(data["classes"])
+    problem = Problem(X, label_gamma(y), Gaussian(data["sigma"]))
+    angle = "([x]) => (+document.querySelector('.trail ~ .dot-pub').getAttribute('cx') - 40) / 1.6"
+    for start in (0, 30, 160):
+        slider.press("Home")
+        for _ in range(start // 10):
+            slider.press("PageUp")
+        shares, path = [], published_path(problem, direction(start), 4)
+        for k, expected in enumerate(path):
+            off = abs(tab.evaluate(angle, [0]) - expected) % 180
+            assert min(off, 180 - off) < 0.5, f"start {start}, step {k}"
+            shares.append(
+                int(re.search(r"J = (\d+)", figure.locator(".said-safe").text_content())[1])
+            )
+            figure.get_by_role("button", name="One step").click()
+        assert shares == sorted(shares)  # the shifted one never falls
+        for _ in range(8):
+            figure.get_by_role("button", name="One step").click()
+        found = ism(problem, q=1, init=direction(start))
+        best = max(problem.objective(direction(a)) for a in range(0, 180, 2))
+        share = int(re.search(r"J = (\d+)", figure.locator(".said-safe").text_content())[1])
+        assert degrees(found.W) >= 0 and share <= 100
+        assert any(
+            abs(share - 100 * problem.objective(direction(a)) / best) < 1.5
+            for a in range(180)
+            if problem.objective(direction(a))
+            >= max(problem.objective(direction(a + d)) for d in (-1, 1))
+        ), f"start {start}: {share} % is no maximum"
+
+
+def test_the_front_page_s_figure_is_dragged(on_page):
+    tab = on_page("book/intro.html")
+    figure = tab.locator(".turning")
+    figure.scroll_into_view_if_needed()
+    slider = figure.get_by_role("slider")
+    box = figure.locator(".heights").bounding_box()
+    tab.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.5)
+    assert abs(int(slider.get_attribute("aria-valuenow")) - 81) <= 2  # (170 - 40) / 1.6
+    plane = figure.locator(".plane").bounding_box()
+    curve = figure.locator(".curve").get_attribute("points")
+    sample = figure.locator(".cloud .one").first.bounding_box()
+    tab.mouse.move(sample["x"] + sample["width"] / 2, sample["y"] + sample["height"] / 2)
+    tab.mouse.down()
+    tab.mouse.move(plane["x"] + 0.8 * plane["width"], plane["y"] + 0.5 * plane["height"], steps=4)
+    tab.mouse.up()
+    assert figure.locator(".curve").get_attribute("points") != curve  # a sample has moved
 
 
 def test_the_graph_is_searched_filtered_and_walked_by_keyboard(on_page):

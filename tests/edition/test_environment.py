@@ -73,7 +73,7 @@ def test_conda_environment_agrees():
 
 # ---------------------------------------------------------------- imports
 
-OWN = {"ismlit", "tools", "tests"}
+OWN = {"ismlit", "tools", "tests", "page_kernel"}
 OTHER_NAMES = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml", "umap": "umap-learn"}
 """Distributions whose name is not that of what is imported."""
 CORNERS = {("datasets", "pillow"), ("baselines", "pymanopt")}

@@ -11,6 +11,7 @@ from sklearn.preprocessing import FunctionTransformer
 from ismlit import datasets
 from ismlit.bandwidth import median_distance
 from ismlit.edition import files, printed, results, tables
+from ismlit.edition.construction import class_sum_network
 from ismlit.edition.experiments import __main__ as command
 from ismlit.edition.experiments import (
     alternatives,
@@ -23,6 +24,8 @@ from ismlit.edition.experiments import (
     peers,
     program_3_1,
     program_4_2,
+    program_6_1,
+    program_6_2,
     readings,
     scaling,
     table_3_1,
@@ -37,6 +40,7 @@ from ismlit.edition.tables import store
 from ismlit.gamma import Gamma, label_gamma
 from ismlit.grassmann import cayley, principal_angles
 from ismlit.kernels import Gaussian, Multiquadratic, Polynomial
+from ismlit.layers import Recipe
 from ismlit.pairs import gram
 from ismlit.problem import Problem
 from tests.problems import orthonormal
@@ -595,19 +599,114 @@ def test_our_network_on_a_fold_of_a_real_set(name):
     assert found["sequences"][0]["H"] == pytest.approx(row["sequences"][0]["H"], rel=1e-3)
 
 
-def test_verdicts_can_fail():
+def test_cells_of_table_6_1_can_fail():
     row = next(r for r in table_6_1.table() if (r["set"], r["method"]) == ("wine", "H"))
-    kept = [dict(r) for r in STORED["table-6.1"] if r["set"] == "wine"]
-    assert table_6_1.verdict(row, kept)[0]
+    kept = [dict(r) for r in STORED["program-6.1"] if r["set"] == "wine"]
+    judge = lambda: table_6_1.judge(row, table_6_1.PROGRAM, [], kept)
+    assert all(judge().values())
     for other in kept:
-        other["test, own scaling"] = [0.5] * 10
-    assert not table_6_1.verdict(row, kept)[0]
+        other["test"] = [0.5] * 10
+    assert [cell for cell, comes in judge().items() if not comes] == ["test"]
 
 
 def test_every_printed_row_has_its_stored_ones():
     for row in table_6_1.table():
-        found = table_6_1.compare(row, STORED["table-6.1"])
-        assert set(found) == set(table_6_1.READINGS[row["method"]])
+        for reading in (table_6_1.PROGRAM, *table_6_1.OTHERS[row["method"]]):
+            kept = STORED["table-6.1"], STORED["program-6.1"]
+            assert set(table_6_1.judge(row, reading, *kept)) == set(table_6_1.cells_of(row))
+
+
+@pytest.mark.parametrize("name", ["wine"])
+def test_a_fold_of_the_program_s_network_is_recomputed(name):
+    """What no rounding decides: the first layers, and what all folds have in common."""
+    row = stored("program-6.1", set=name, method="H")
+    found = program_6_1.one(name, "H", 0)
+    assert found["sigmas"][0] == pytest.approx(row["sigmas"][0][0], rel=1e-3)
+    assert found["widths"][0] == row["widths"][0][0]
+    assert found["sequences"]["H"][0] == pytest.approx(row["sequences"][0]["H"][0], abs=0.01)
+    assert found["train"] > 0.95 and found["silhouettes"][-1] > program_6_1.NEAR
+
+
+def test_the_program_s_rules_for_width_and_depth():
+    rng = np.random.default_rng(0)
+    flat = rng.standard_normal((50, 3)) * [10, 1e-6, 1e-6]
+    assert program_6_1.width_of(flat, 1) == 2  # at least two a class
+    assert program_6_1.width_of(np.diag([5.0, 3.0, 1.5, 0.5]), 1) == 3
+    assert [program_6_1._apart(s) for s in ([], [0.96], [0.9], [0.9, 0.9005], [0.7, 0.7])] == [
+        False,
+        True,
+        False,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("loss", ["CE", "MSE"])
+def test_the_gradient_of_the_program_s_losses(loss):
+    rng = np.random.default_rng(0)
+    Z, y, step = rng.standard_normal((5, 3)), np.arange(5) % 3, rng.standard_normal((5, 3))
+    at = lambda t: program_6_1.gradient_of(loss, Z + t * step, y)[0].mean()
+    G = program_6_1.gradient_of(loss, Z, y)[1]
+    assert np.sum(G * step) == pytest.approx((at(1e-6) - at(-1e-6)) / 2e-6, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["CE", "MSE"])
+def test_the_program_s_perceptron_learns(loss):
+    y = np.repeat([0, 1, 2], 10)
+    X = np.eye(3)[y] + 0.05 * np.random.default_rng(0).standard_normal((30, 3))
+    rng = np.random.RandomState(0)
+    net, epochs = program_6_1.perceptron(loss, X, y, 2, rng, most=60, width=40)
+    outputs = net(X.astype(np.float32))
+    assert np.array_equal(program_6_1.classes_of(loss, outputs), y)
+    measured = program_6_1.of_outputs(loss, outputs, y)
+    assert measured["H"] > 0.95 and measured[loss] < 0.05 and epochs <= 60
+
+
+def test_the_program_s_test_labels_are_renumbered():
+    assert program_6_1.renumbered(np.array([0, 2, 3, 2])).tolist() == [0, 1, 2, 1]
+
+
+def test_softmax_regression_has_a_penalty_for_each_class():
+    """Two classes of 27 orthogonal unit vectors: a = 54 / (1 + e^a), CE = ln(1 + e^-a)."""
+    y = np.repeat([0, 1], 27)
+    found = program_6_1.cross_entropy(np.eye(2)[y], y)
+    assert found == pytest.approx(0.0548, abs=1e-3)
+
+
+def test_the_text_s_network_takes_sigma_from_its_output():
+    X, y = datasets.make_rings(60, 2, random_state=0)[:2]
+    model = table_6_1.FromOutput(
+        solver="published", bandwidth="normalized_hsic", max_layers=2, threshold=1.0
+    )
+    with pytest.warns(Warning, match="below threshold"):
+        model.fit(X, y)
+    for l, layer in enumerate(model.layers_, 1):
+        Z = model.images(X, l)
+        best = table_6_1.OutputSolver(y, table_6_1_recipe(), np.random.RandomState(0)).bandwidth(Z)
+        assert layer.kernel.sigma == pytest.approx(best[0], rel=1e-6)
+
+
+def table_6_1_recipe():
+    """How that network's layers are solved."""
+    return Recipe(bandwidth="normalized_hsic")
+
+
+def test_figure_6_2_by_exact_features_is_recomputed():
+    for name in program_6_2.SETS:
+        needs(table_6_1.FILES.get(name, name))
+        row = stored("program-6.2", set=name, reading="exact")
+        found, _ = program_6_2.simulated(*program_6_2.data_of(name), layers=4)
+        widths, H = map(list, zip(*found, strict=True))
+        assert widths == pytest.approx(row["widths"][: len(H)], rel=1e-4)
+        assert pytest.approx(row["H"][: len(H)], rel=1e-4) == H
+
+
+def test_a_search_finds_a_rising_sequence():
+    X, y = datasets.make_random_labels(16, random_state=0)
+    sigmas = program_6_2.searched(X, y, 0.05, layers=4, beam=4)
+    net = class_sum_network(X, y, sigmas=sigmas)
+    assert min(sigmas) == 0.05 and net.shares[-1] >= program_6_2.SHARE
+    assert np.all(np.diff(net.shares) > 0)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -110,7 +110,7 @@ def test_cells_are_short(notebook):
     """Those that a reader sees; a folded one may list a section's checks."""
     long = {}
     for i, cell in code_cells(notebook):
-        folded = {"hide-input", "hide-cell"} & set(cell.metadata.get("tags", []))
+        folded = {"hide-input", "hide-cell", "remove-input"} & set(cell.metadata.get("tags", []))
         n_lines = sum(bool(line.strip()) for line in cell.source.splitlines())
         if n_lines > (LONGEST_FOLDED if folded else LONGEST_CELL):
             long[i] = n_lines

@@ -11,6 +11,7 @@ from tools import anywhere
 PROGRAMS = (
     "anywhere",
     "bench",
+    "browser_python",
     "build_book",
     "execute_notebooks",
     "faults",

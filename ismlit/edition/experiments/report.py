@@ -28,13 +28,14 @@ def numbers():
 
 def _number(claim, table, row, quantity, wanted, values, reading, agrees):
     spread = f" ± {_short(float(np.std(values)))}" if np.size(values) > 1 else ""
+    value = float(np.mean(values))
     return dict(
         claim=claim,
         table=table.removeprefix("table-"),
         row=row,
         quantity=quantity,
         printed=wanted,
-        recomputed=_short(float(np.mean(values))) + spread,
+        recomputed="none" if np.isnan(value) else _short(value) + spread,
         reading=reading,
         agrees="yes" if agrees else "no",
     )
@@ -157,12 +158,13 @@ NOT_APART = [
 
 
 def _table_6_1():
-    stored = results("table-6.1")
+    stored, program = results("table-6.1"), results("program-6.1")
     for row in printed("table-6.1"):
-        _, reading, near = table_6_1.verdict(row, stored)
-        found = next(r for r in stored if (r["set"], r["method"]) == (row["set"], reading))
+        found = table_6_1.values(row, table_6_1.PROGRAM, stored, program)
+        judged = table_6_1.judge(row, table_6_1.PROGRAM, stored, program)
+        label = f"{row['set']} {row['method']}"
         claim = f"tab-6.1-{row['set']}-{row['method']}"
-        for key, agrees in near.items():
-            wanted, values = _printed(row, key, f"{key} sd"), found[table_6_1.ours(key)]
-            label = f"{row['set']} {row['method']}"
-            yield _number(claim, "table-6.1", label, key, wanted, values, reading, agrees)
+        for key, agrees in judged.items():
+            here = [value for value in found.get(key, []) if value is not None] or [np.nan]
+            wanted = _printed(row, key, f"{key} sd")
+            yield _number(claim, "table-6.1", label, key, wanted, here, "program", agrees)

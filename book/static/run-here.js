@@ -1,0 +1,372 @@
+// "Run here": a notebook's page runs its own cells, in Python in this browser.
+//
+// tools/browser_python.py puts Python beside the book and writes what this script has to know into
+// its element. Nothing is loaded before the button is pressed, and nothing leaves the browser; only public
+// data sets, where a cell wants one, come from elsewhere.
+
+const here = document.querySelector("script[data-run-here]");
+const knows = JSON.parse(here.dataset.runHere);
+const base = new URL("python/", import.meta.url).href;
+const size = knows.files.reduce((sum, file) => sum + file.bytes, 0);
+const megabytes = bytes => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
+const seconds = time => `${time.toFixed(time < 10 ? 1 : 0)} s`;
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+function button(label, title, action) {
+  const made = element("button", { type: "button", title }, label);
+  made.addEventListener("click", action);
+  return made;
+}
+
+// ---------------------------------------------------------------- what a cell shows
+
+const box = (kind, ...children) => element("div", { className: `output ${kind}` }, ...children);
+
+function plain(words, kind = "text_plain") {
+  const block = element("div", { className: "highlight" }, element("pre", {}, words));
+  return box(`${kind} highlight-none notranslate`, block);
+}
+
+// What a cell's own code made as HTML is shown as HTML, its scripts included, as in a notebook.
+function markup(source) {
+  const shown = box("text_html");
+  shown.innerHTML = source;
+  for (const old of shown.querySelectorAll("script")) {
+    const script = element("script", { textContent: old.textContent });
+    for (const { name, value } of old.attributes) script.setAttribute(name, value);
+    old.replaceWith(script);
+  }
+  return shown;
+}
+
+function formula(source) {
+  return box("text_latex", element("div", { className: "math notranslate" }, source));
+}
+
+// An image takes the place, the words and the caption of the one that the book shows.
+function picture(mime, data, scale, stored) {
+  const image = element("img", { alt: stored?.alt || "A figure that this cell has drawn." });
+  image.addEventListener("load", () => {
+    if (scale) image.width = Math.round(image.naturalWidth / scale);
+  });
+  const isText = mime === "image/svg+xml";
+  const coded = isText ? `charset=utf8,${encodeURIComponent(data)}` : `base64,${data}`;
+  image.src = `data:${mime};${coded}`;
+  const figure = stored?.closest("figure");
+  if (!figure) return box("image_png", image);
+  const caption = figure.querySelector("figcaption")?.cloneNode(true) ?? "";
+  return element("figure", { className: figure.className, id: figure.id }, image, caption);
+}
+
+function rendered({ data, metadata }, stored) {
+  if ("text/html" in data) return markup(data["text/html"]);
+  for (const mime of ["image/svg+xml", "image/png", "image/jpeg"])
+    if (mime in data) return picture(mime, data[mime], metadata.scale, stored);
+  if ("text/latex" in data) return formula(data["text/latex"]);
+  return plain(data["text/markdown"] ?? data["text/plain"]);
+}
+
+function failure({ why, text }) {
+  const trace = plain(text, "traceback");
+  if (!why) return trace;
+  const folded = element("details", {}, element("summary", {}, "What Python says"), trace);
+  return box("run-here-why", element("p", {}, why), folded);
+}
+
+// ---------------------------------------------------------------- colours of Python
+
+const WORDS = "and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield None True False";
+const TOKENS = new RegExp(
+  [
+    "(?<s>[bfru]{0,2}(?:\"\"\"[^]*?\"\"\"|'''[^]*?'''|\"(?:\\\\.|[^\"\\\\\\n])*\"|'(?:\\\\.|[^'\\\\\\n])*'))",
+    "(?<c1>#.*)",
+    `(?<k>\\b(?:${WORDS.replaceAll(" ", "|")})\\b)`,
+    "(?<mi>\\b\\d[\\w.]*)",
+  ].join("|"),
+  "g",
+);
+
+function coloured(source) {
+  const parts = [];
+  let end = 0;
+  for (const found of source.matchAll(TOKENS)) {
+    const [kind] = Object.entries(found.groups).find(([, value]) => value !== undefined);
+    parts.push(source.slice(end, found.index), element("span", { className: kind }, found[0]));
+    end = found.index + found[0].length;
+  }
+  return [...parts, source.slice(end), "\n"];
+}
+
+// ---------------------------------------------------------------- cells
+
+class Cell {
+  constructor(element, number) {
+    this.element = element;
+    this.number = number;
+    this.pre = element.querySelector(".cell_input pre");
+    this.output = element.querySelector(".cell_output");
+    this.code = [...this.pre.childNodes];
+    this.stored = this.output ? [...this.output.childNodes] : [];
+    this.images = this.output ? [...this.output.querySelectorAll("img")] : [];
+    this.results = [];
+    element.runHere = this; // for tests
+  }
+
+  open() {
+    if (this.editor) return;
+    const source = this.pre.textContent.replace(/\n$/, "");
+    this.area = element("textarea", {
+      value: source,
+      spellcheck: false,
+      autocapitalize: "off",
+      autocomplete: "off",
+      wrap: "off",
+      rows: 1,
+    });
+    this.area.setAttribute("aria-label", `Code of cell ${this.number}; Shift and Enter run it`);
+    this.area.addEventListener("input", () => {
+      this.pre.replaceChildren(...coloured(this.area.value));
+    });
+    this.area.addEventListener("keydown", event => this.key(event));
+    const sheet = element("div", { className: "run-here-sheet" }); // as wide as its longest line
+    this.editor = element("div", { className: "run-here-editor" }, sheet);
+    this.pre.replaceWith(this.editor);
+    sheet.append(this.pre, this.area);
+    this.note = element("span", { className: "run-here-note" });
+    this.bar = element(
+      "div",
+      { className: "run-here-bar" },
+      button("Run", "Run this cell (Shift and Enter)", () => run([this])),
+      button("Run to here", "Run all cells above, then this one", () => run(cells.slice(0, this.number))),
+      this.note,
+    );
+    this.element.querySelector(".cell_input").append(this.bar);
+    if (!this.output) {
+      this.output = element("div", { className: "cell_output docutils container" });
+      this.element.querySelector(".cell_input").after(this.output);
+    }
+  }
+
+  close() {
+    if (!this.editor) return;
+    this.editor.replaceWith(this.pre);
+    this.pre.replaceChildren(...this.code);
+    this.bar.remove();
+    if (this.stored.length) this.output.replaceChildren(...this.stored);
+    else this.output.remove();
+    if (!this.stored.length) this.output = null;
+    this.editor = null;
+    this.mark("");
+  }
+
+  key(event) {
+    if (event.key !== "Enter") return;
+    if (event.shiftKey) {
+      event.preventDefault();
+      run([this]);
+      const next = cells.slice(this.number).find(cell => cell.area.checkVisibility());
+      next?.area.focus();
+    } else if (!event.ctrlKey && !event.altKey && !event.metaKey) {
+      const before = this.area.value.slice(0, this.area.selectionStart);
+      const line = before.slice(before.lastIndexOf("\n") + 1);
+      const indent = line.match(/^ */)[0] + (/:\s*$/.test(line) ? "    " : "");
+      event.preventDefault();
+      document.execCommand("insertText", false, `\n${indent}`); // so that undo knows of it
+    }
+  }
+
+  mark(state, words = "") {
+    this.element.dataset.runHere = state;
+    if (this.note) this.note.textContent = words;
+  }
+
+  // What is shown next; the first thing takes the place of what was there.
+  add(message) {
+    if (!this.results.length) this.output.replaceChildren();
+    const last = this.results.at(-1);
+    if (message.kind === "stream" && last?.kind === "stream" && last.name === message.name) {
+      last.text += message.text;
+      this.output.lastChild.querySelector("pre").textContent = last.text;
+      return;
+    }
+    const shown = this.results.filter(result => result.data?.["image/png"]).length;
+    this.results.push(message);
+    const nodes = {
+      stream: () => plain(message.text, `stream ${message.name === "stderr" ? "stderr" : ""}`),
+      show: () => rendered(message, this.images[shown]),
+      error: () => failure(message),
+    };
+    const node = nodes[message.kind]();
+    this.output.append(node);
+    if (node.matches(".text_latex, .text_html")) window.MathJax?.typesetPromise?.([node]);
+  }
+
+  done(time) {
+    if (!this.results.length) this.output.replaceChildren();
+    const failed = this.results.some(result => result.kind === "error");
+    this.mark(failed ? "failed" : "ran", failed ? "stopped" : `ran here in ${seconds(time)}`);
+    return failed;
+  }
+}
+
+const cells = [...document.querySelectorAll("article div.cell")]
+  .filter(found => found.querySelector(".cell_input pre"))
+  .map((found, index) => new Cell(found, index + 1));
+
+// ---------------------------------------------------------------- Python, and who waits for it
+
+let worker = null;
+let isReady = false;
+let queue = [];
+let running = null;
+let clicked = 0;
+let count = { ran: 0, failed: 0 };
+
+function launch() {
+  worker = new Worker(new URL("run-here-worker.js", import.meta.url), { type: "module" });
+  worker.onmessage = ({ data }) => receive(data);
+  worker.onerror = event => receive({ kind: "broken", text: event.message || "its script does not load" });
+  worker.postMessage({ start: { base, page: knows.page, files: knows.files } });
+  panel.state("loading", "Loading Python …");
+}
+
+function run(wanted) {
+  queue.push(...wanted.filter(cell => !queue.includes(cell)));
+  for (const cell of queue) cell.mark("waiting", "waits");
+  if (!worker) launch();
+  next();
+}
+
+function next() {
+  if (!isReady || running) return;
+  running = queue.shift() ?? null;
+  if (!running) {
+    const what = count.ran === 1
+      ? `The cell ${count.failed ? "stopped with an error" : "has run"}`
+      : `${count.ran} cells have run${count.failed ? `, ${count.failed} stopped with an error` : ""}`;
+    panel.state("done", `${what}. Change the code and run it again.`);
+    count = { ran: 0, failed: 0 };
+    return;
+  }
+  running.results = [];
+  running.mark("running", "runs …");
+  panel.state("running", `Cell ${running.number} of ${cells.length} runs …`);
+  worker.postMessage({ run: running.area.value, name: `<cell ${running.number}>` });
+}
+
+function receive(message) {
+  const kinds = {
+    loaded: () => panel.progress(message.loaded, message.total),
+    fetching: () => running?.mark("running", `fetches ${message.address.split("/").at(-1)} …`),
+    starting: () => panel.state("starting", "Python starts …"),
+    ready() {
+      isReady = true;
+      panel.section.dataset.network = message.fromNetwork; // these three are for measuring
+      panel.section.dataset.ready ??= (performance.now() - clicked) / 1000;
+      next();
+    },
+    done() {
+      count.ran += 1;
+      count.failed += running.done(message.seconds);
+      running = null;
+      next();
+    },
+    broken: () => end("broken", `Python has broken down: ${message.text}. Run a cell to start it again.`),
+  };
+  if (message.kind in kinds) return kinds[message.kind]();
+  if (!running) return console.info(message.text); // what Python says while it starts
+  running.add(message);
+  panel.section.dataset.first ??= (performance.now() - clicked) / 1000;
+}
+
+function end(state, words) {
+  worker?.terminate();
+  for (const cell of [running, ...queue]) cell?.mark("", "not run");
+  [worker, isReady, queue, running] = [null, false, [], null];
+  count = { ran: 0, failed: 0 };
+  panel.state(state, words);
+}
+
+// ---------------------------------------------------------------- the panel
+
+class Panel {
+  constructor() {
+    this.words = element("p", { className: "run-here-words" });
+    this.words.setAttribute("role", "status");
+    this.bar = element("progress", { max: size, hidden: true });
+    this.bar.setAttribute("aria-label", "Loading Python");
+    this.buttons = {
+      start: button("Run here", "Run this page's cells in your browser", () => this.start()),
+      all: button("Run all", "Run all cells from the first on", () => run(cells)),
+      stop: button("Stop", "End Python; its variables are lost", () =>
+        end("stopped", "Stopped. Python's variables are gone: “Run to here” or “Run all” begins anew."),
+      ),
+      reset: button("Reset", "End Python and show the book's own code and results", () => this.reset()),
+    };
+    this.section = element(
+      "section",
+      { className: "run-here" },
+      element("div", { className: "run-here-bar" }, ...Object.values(this.buttons), this.words),
+      this.bar,
+    );
+    this.section.setAttribute("aria-label", "Run here");
+    this.reset();
+    document.querySelector("article h1").after(this.section);
+  }
+
+  start() {
+    clicked = performance.now();
+    for (const name of ["network", "ready", "first"]) delete this.section.dataset[name];
+    for (const cell of cells) cell.open();
+    run(cells);
+  }
+
+  reset() {
+    if (worker) end("idle", "");
+    for (const cell of cells) cell.close();
+    this.state("idle", "");
+    const licences = element("a", { href: `${base}LICENSES.txt` }, "free software");
+    this.words.replaceChildren(
+      `The cells of this page, to change and run in your browser: ${megabytes(size)} of `,
+      licences,
+      " at the first visit, kept for the next. ",
+      knows.data.length ? "Some cells fetch public data sets, by their pinned addresses on GitHub." : "",
+    );
+  }
+
+  state(name, words) {
+    const held = document.activeElement;
+    this.section.dataset.state = name;
+    this.words.textContent = words;
+    const isIdle = name === "idle";
+    const isBusy = ["loading", "starting", "running"].includes(name);
+    this.buttons.start.hidden = !isIdle;
+    this.buttons.all.hidden = isIdle || isBusy;
+    this.buttons.stop.hidden = !isBusy;
+    this.buttons.reset.hidden = isIdle;
+    this.bar.hidden = !["loading", "starting"].includes(name);
+    if (held?.hidden && this.section.contains(held))
+      Object.values(this.buttons).find(one => !one.hidden).focus({ preventScroll: true });
+  }
+
+  progress(loaded, total) {
+    this.bar.value = Math.min(loaded, total); // more where a server has expanded a file itself
+    const tenths = Math.floor((10 * this.bar.value) / total);
+    if (this.section.dataset.state !== "loading" || tenths === this.tenths) return;
+    this.tenths = tenths; // what is read out changes ten times
+    this.words.textContent = `Loading Python: ${megabytes(this.bar.value)} of ${megabytes(total)} …`;
+  }
+}
+
+let panel;
+if (knows.refused) {
+  const words = `These cells do not run in the browser: ${knows.refused}`;
+  document.querySelector("article h1").after(element("p", { className: "run-here run-here-words" }, words));
+} else {
+  panel = new Panel();
+}

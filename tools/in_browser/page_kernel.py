@@ -1,0 +1,192 @@
+"""What runs a page's cells in the reader's browser: `run(source)` is a notebook's cell.
+
+It is started by ``book/static/run-here-worker.js``, one call at a time, in a Python without
+threads, processes or a network. What a cell shows is written to standard output, a line of JSON
+for each piece.
+"""
+
+import ast
+import base64
+import contextlib
+import io
+import json
+import linecache
+import os
+import re
+import sys
+import traceback
+import types
+import warnings
+
+SPACE = types.ModuleType("__main__")
+MIMES = {
+    "text/html": "_repr_html_",
+    "text/markdown": "_repr_markdown_",
+    "text/latex": "_repr_latex_",
+    "image/svg+xml": "_repr_svg_",
+    "image/png": "_repr_png_",
+    "image/jpeg": "_repr_jpeg_",
+}
+MARK = "\x1e"  # begins a line that is a message, and no text of a library in C
+SCALE = 2  # pixels of a figure for each one on the page
+
+
+def send(kind, **message):
+    """Hand a message to the page, after what was printed before it."""
+    if kind != "stream":
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    line = MARK + json.dumps({"kind": kind, **message}) + "\n"
+    os.write(1, line.encode())
+
+
+class Stream(io.TextIOBase):
+    """Standard output or error of the cells."""
+
+    def __init__(self, name):
+        self.stream_name, self.waiting = name, ""
+
+    def writable(self):
+        return True
+
+    def write(self, text):
+        self.waiting += text
+        if "\n" in text:
+            self.flush()
+        return len(text)
+
+    def flush(self):
+        if self.waiting:
+            send("stream", name=self.stream_name, text=self.waiting)
+        self.waiting = ""
+
+
+def bundle(thing):
+    """What a notebook shows of an object, a value for each MIME type."""
+    from IPython.lib.pretty import pretty
+
+    found = {}
+    if hasattr(type(thing), "_repr_mimebundle_"):
+        found = thing._repr_mimebundle_()
+        found = dict(found[0] if isinstance(found, tuple) else found)
+    for mime, method in MIMES.items():
+        if mime not in found and hasattr(type(thing), method):
+            with contextlib.suppress(NotImplementedError):
+                value = getattr(thing, method)()
+                value = value[0] if isinstance(value, tuple) else value
+                if value is not None:
+                    found[mime] = value
+    figures = sys.modules.get("matplotlib.figure")
+    if figures and isinstance(thing, figures.Figure):
+        found |= picture(thing)
+    return {"text/plain": pretty(thing)} | found
+
+
+def show(data, metadata=None):
+    """Show a bundle; bytes travel as base64."""
+    data = {
+        mime: base64.b64encode(value).decode() if isinstance(value, bytes) else value
+        for mime, value in data.items()
+    }
+    send("show", data=data, metadata=metadata or {})
+
+
+def picture(figure):
+    """A figure as matplotlib's inline backend shows it, in more pixels."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=SCALE * figure.dpi, bbox_inches="tight")
+    return {"image/png": file.getvalue()}
+
+
+def flush():
+    """Show the open figures, and close them."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is None:
+        return
+    for number in pyplot.get_fignums():
+        figure = pyplot.figure(number)
+        show({"text/plain": repr(figure)} | picture(figure), {"scale": SCALE})
+    pyplot.close("all")
+
+
+def widen():
+    """Let numpy count with 64-bit integers: those of a browser have 32 bits, random ones 64."""
+    import numpy as np
+
+    def counts(number):
+        return number.astype(np.intp) if getattr(number, "dtype", None) == np.int64 else number
+
+    repeat, bincount = np.repeat, np.bincount
+    np.repeat = lambda a, repeats, axis=None: repeat(a, counts(repeats), axis)
+    np.bincount = lambda x, *args, **options: bincount(counts(x), *args, **options)
+
+
+def fetch(url):
+    """Bytes of a public file, which the page leaves in a folder while Python waits."""
+    place = "/tmp/fetched"
+    send("fetch", url=url)
+    if not os.path.exists(place):
+        raise OSError(f"{url} is not to be had")
+    with open(place, "rb") as file:
+        data = file.read()
+    os.remove(place)
+    return data
+
+
+def start(page):
+    """Make everything ready for the cells of the notebook `page`, like "ch5/idea"."""
+    sys.modules["__main__"] = SPACE
+    SPACE.__dict__["__builtins__"] = __builtins__
+    sys.stdout, sys.stderr = Stream("stdout"), Stream("stderr")
+    warnings.filterwarnings("ignore", message="tqdm:disabling monitor")  # it needs a thread
+    os.environ["MPLBACKEND"] = "module://page_backend"
+    import IPython  # noqa: F401  so that `check` shows badges
+
+    import ismlit
+
+    widen()
+    folder = os.path.join(os.path.dirname(ismlit.__file__), "edition", "_book")
+    os.chdir(os.path.join(folder, os.path.dirname(page)))
+
+
+def run(source, name):
+    """Run one cell called `name`; what it raises is shown."""
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    try:
+        tree = ast.parse(source, name)
+        last = tree.body[-1] if tree.body else None
+        quiet = source.rstrip().endswith(";")
+        if isinstance(last, ast.Expr) and not quiet:
+            tree.body.pop()
+        exec(compile(tree, name, "exec"), SPACE.__dict__)
+        if isinstance(last, ast.Expr) and not quiet:
+            value = eval(compile(ast.Expression(last.value), name, "eval"), SPACE.__dict__)
+            if value is not None:
+                show(bundle(value))
+        flush()
+    except BaseException as error:
+        send("error", name=type(error).__name__, text=told(error), why=why(error))
+    sys.stdout.flush()
+    sys.stderr.flush()
+
+
+def why(error):
+    """In plain words what a page in a browser lacks, if that is what stopped the cell."""
+    words = str(error)
+    if isinstance(error, OSError) and words.startswith("data file"):
+        file = words.partition(" is not in")[0]
+        return f"This cell needs the {file}, which could not be fetched from its public address."
+    if isinstance(error, ModuleNotFoundError):
+        return f"This cell needs the package {error.name}, which is not part of the page."
+    if isinstance(error, RuntimeError) and "start new thread" in words:
+        return "This cell needs several threads; Python has one in the browser."
+    return ""
+
+
+def told(error):
+    """The traceback without this file's part of it, and without colours."""
+    steps = error.__traceback__
+    while steps is not None and steps.tb_frame.f_code.co_filename == __file__:
+        steps = steps.tb_next
+    text = "".join(traceback.format_exception(type(error), error, steps))
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
