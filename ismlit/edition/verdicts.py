@@ -291,7 +291,7 @@ def with_anchors(body, page):
 
 FOLDER, SHELL = "book/claims", "one-claim"
 """Where the pages of the claims lie, and the name of the page that is filled for each."""
-SLOTS = ("title", "body", "before", "before-link", "after", "after-link")
+SLOTS = ("title", "says", "body", "before", "before-link", "after", "after-link")
 
 
 def _claim_pages(app):
@@ -302,8 +302,8 @@ def _claim_pages(app):
     slot = {name: f"@@{name}@@" for name in SLOTS}
     beside = lambda way: dict(title=slot[way], link=slot[f"{way}-link"])
     context = dict(title=slot["title"], body=slot["body"], display_toc=False)
-    context |= dict(prev=beside("before"), next=beside("after"))
     page = f"{FOLDER}/{SHELL}"
+    context |= dict(prev=beside("before"), next=beside("after"), metatags=_head(app, page, slot))
     app.env.get_domain("math").data["has_equations"][page] = True
     yield page, context, "page.html"
     file = Path(app.builder.get_outfilename(page))
@@ -314,6 +314,26 @@ def _claim_pages(app):
         for name, value in values.items():
             text = text.replace(slot[name], value)
         file.with_name(f"{claim_id}.html").write_text(text, encoding="utf-8")
+        if hasattr(app, "sitemap_links"):  # of sphinx_sitemap, which sees pages of Sphinx alone
+            app.sitemap_links.put((f"{FOLDER}/{claim_id}.html", None))
+
+
+def _head(app, page, slot):
+    """What is shown of a page to those who share it, as sphinxext.opengraph does for a text."""
+    if not (site := getattr(app.config, "ogp_site_url", "")):
+        return ""
+    said = {
+        "og:title": slot["title"],
+        "og:type": "website",
+        "og:url": f"{site}{page}.html",
+        "og:site_name": app.config.ogp_site_name,
+        "og:description": slot["says"],
+        "og:image": f"{site}{app.config.ogp_image}",
+        "og:image:alt": app.config.ogp_image_alt,
+    }
+    tags = [f'<meta name="description" content="{slot["says"]}" />']
+    tags += [f'<meta property="{name}" content="{text}" />' for name, text in said.items()]
+    return "\n".join(tags)
 
 
 def _reference(app):
@@ -336,7 +356,9 @@ def claim_pages(reference):
         for before, c, after in zip([None, *claims], claims, [*claims[1:], None]):
             code = [(name, reference.get(name)) for name in implementations().get(c.id, [])]
             values = dict(
-                title=escape(f"{heading(c.id)}: {c.verdict}"), body=view.claim(c.id, code)
+                title=escape(f"{heading(c.id)}: {c.verdict}"),
+                says=escape(c.says),
+                body=view.claim(c.id, code),
             )
             for way, other in (("before", before), ("after", after)):
                 values[way] = escape(title(other.id)) if other else "The ledger of claims"
