@@ -140,10 +140,12 @@ def start(page):
     sys.stdout, sys.stderr = Stream("stdout"), Stream("stderr")
     warnings.filterwarnings("ignore", message="tqdm:disabling monitor")  # it needs a thread
     os.environ["MPLBACKEND"] = "module://page_backend"
-    import IPython  # noqa: F401  so that `check` shows badges
+    import IPython
+    from IPython.display import display
 
     import ismlit
 
+    SPACE.display, SPACE.get_ipython = display, IPython.get_ipython
     widen()
     folder = os.path.join(os.path.dirname(ismlit.__file__), "edition", "_book")
     os.chdir(os.path.join(folder, os.path.dirname(page)))
