@@ -82,7 +82,7 @@ TEXT = {loss: f"{loss}, text" for loss in ("H", "CE", "MSE")}
 TURNS = 3
 """Of sigma and W, in a layer of the text's network."""
 TEXT_FOLDS = dict(random=2, adver=2, spiral=1, wine=1, cancer=1, car=1, face=1, divorce=2)
-"""How many of the ten folds the text's reading was run on, for their time."""
+"""How many of the ten folds the text's reading runs on, for their time; not all are stored yet."""
 METHODS = (*NETWORKS, STOPPED, *TEXT.values(), *MLPS, *PEERS)
 
 
