@@ -116,7 +116,7 @@ def check_labels(y):
     """Classes of labels y (n,), sorted; a ValueError for a regression target."""
     check_classification_targets(y)
     classes = np.unique(y)
-    if np.asarray(y).dtype.kind in "iuf" and len(classes) > max(20, len(y) // 2):
+    if np.asarray(y).dtype.kind in "iuf" and len(classes) > max(20, len(y) // 3):
         raise ValueError(
             f"y holds {len(classes)} distinct numbers in {len(y)} samples: that is no class label "
             "but a response r. For a regression use ism(X, Gamma(centre(r)[:, None], [1.0]), "

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_breast_cancer, load_digits, make_circles, make_moons
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    make_circles,
+    make_moons,
+)
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import accuracy_score, normalized_mutual_info_score
 from sklearn.model_selection import cross_val_score
@@ -118,6 +124,8 @@ def test_a_regression_target_is_refused(estimator, rng):
     ):
         warnings.simplefilter("ignore")  # scikit-learn wonders as well
         estimator().fit(X, rng.permutation(60))
+    with pytest.raises(ValueError, match=r"214 distinct numbers in 442 samples"):
+        estimator().fit(*load_diabetes(return_X_y=True))
 
 
 def test_log_probabilities_stay_finite_where_probabilities_vanish(two_groups):

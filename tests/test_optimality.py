@@ -1,6 +1,7 @@
 """Certificates of maxima, minima and arbitrary frames; the printed bounds by their formulas."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -259,3 +260,13 @@ def test_many_samples_and_few_directions_are_certified(d, rng):
 def test_an_estimator_without_one_w_is_first_asked_whether_it_is_fitted():
     with pytest.raises(NotFittedError, match="not fitted"):
         certify(KNetClustering(2))
+
+
+def test_a_test_of_the_solver_that_left_it_open_is_made_again(rng):
+    result = ism(random_problem("gaussian", rng), q=1)
+    size = result.curvature.size
+    vague = replace(result, curvature=result.curvature._replace(value=0.0, error=10 * size))
+    assert_allclose(certify(vague).curvature, certify(result.problem, result.W).curvature)
+    assert certify(vague).curvature_error < size
+    surely_not = replace(result, curvature=result.curvature._replace(value=-size, error=size))
+    assert certify(surely_not).curvature == -size
