@@ -50,6 +50,7 @@ from ismlit.spectral import cluster_rows, embedding_silhouette
 from ismlit.training import Schedule, Trainer, embedding_affinity, identity_network
 
 SAMPLE = 1000  # rows on which a bandwidth is chosen
+ALONE = 0.1  # sum of kernel values with others below which a sample has no neighbour
 
 
 @dataclass(eq=False, repr=False)
@@ -76,7 +77,8 @@ class KNetClustering(
     bandwidth : float, str or function, default="silhouette"
         A number in the units of X, a function of X, "median" (the thesis's, and a tenth of it for
         thin, winding clusters: Table 4.1), or "silhouette": of nine shares of the median the one
-        whose clusters stand apart best in U (`ismlit.spectral.embedding_silhouette`).
+        whose clusters stand apart best in U (`ismlit.spectral.embedding_silhouette`), among those
+        at which half of the samples have neighbours.
     hidden_layer_sizes : sequence of int, optional
         Of encoder and decoder; two of ``max(20, n_features)`` when None.
     identity : {"skip", "pretrained"}, default="skip"
@@ -267,7 +269,13 @@ class KNetClustering(
         return float(sigmas[int(np.argmax(found))])
 
     def _silhouette(self, L):
-        """How well the clusters of the leading eigenvectors of L stand apart; -1 if none do."""
+        """How well the clusters of the leading eigenvectors of L stand apart; -1 if none do.
+
+        -1 too where half of the samples have no neighbour: K is then nearly the identity, whose
+        eigenvectors may stand apart but say nothing.
+        """
+        if np.median(L.degrees) < 1 + ALONE:
+            return -1.0
         try:
             U = L.leading(self._columns)[0]
         except ConstantKernelError:

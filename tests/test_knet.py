@@ -280,6 +280,18 @@ def test_the_bandwidth_of_the_deep_clusterer_has_the_best_silhouette():
     assert found.sigma_ == pytest.approx(found.tried_["bandwidth"][np.argmax(silhouettes)])
 
 
+def test_no_bandwidth_is_taken_at_which_samples_have_no_neighbours():
+    """On digits K is the identity at a sixteenth of the median, and its clusters look good."""
+    X = datasets.load_digits().data[:300]
+    options = dict(n_init=1, n_steps=1, max_blocks=1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = KNetClustering(10, **options).fit(X)
+    alone = found.tried_["bandwidth"] < 0.15 * median_distance(X)
+    assert (found.tried_["silhouette"][alone] == -1).all()
+    assert found.sigma_ > 0.3 * median_distance(X)
+
+
 def test_the_penalty_is_part_of_what_is_climbed(moons):
     X, _ = moons
     found = quick(X, penalty=3.0, n_steps=20, max_blocks=1)

@@ -16,6 +16,8 @@ from ismlit.edition.experiments import __main__ as command
 from ismlit.edition.experiments import (
     alternatives,
     cayley_search,
+    classifiers,
+    clusterers,
     cycles,
     deep_peers,
     defaults,
@@ -725,6 +727,61 @@ def test_small_networks_of_the_scaling_table():
     row = stored("network-scaling", method="exact", size=300)
     found = network_scaling.one("exact", 300)
     assert found["H"] == pytest.approx(row["H"], abs=1e-3) and found["L"] == row["L"]
+
+
+# ---------------------------------------------------------------- the networks as tools
+
+
+@pytest.mark.parametrize("row", random_slice("classifiers", 3, set="wine"))
+def test_a_slice_of_the_classifiers_is_recomputed(row):
+    if row["method"] == classifiers.SHAPE:
+        assert classifiers.shape("wine").items() <= row.items()
+        return
+    found = classifiers.row("wine", row["method"], folds=2)
+    assert found["test"] == pytest.approx(row["test"][:2], abs=0.06)  # two of 36
+    assert found["train"] == pytest.approx(row["train"][:2], abs=0.03)
+    if "bins" in found:
+        assert np.sum(found["bins"][0][0]) == 36
+
+
+def test_every_set_has_its_classifiers():
+    rows = [r for r in STORED["classifiers"] if r["method"] != classifiers.SHAPE]
+    kept = {(r["set"], r["method"]) for r in rows}
+    wanted = {(n, m) for n in classifiers.SETS for m in classifiers.METHODS}
+    assert kept == {pair for pair in wanted if classifiers.wanted(*pair)}
+    folds = {n: classifiers.FEWER.get(n, 5) for n in classifiers.SETS}
+    assert all(len(r["test"]) == folds[r["set"]] for r in rows)
+
+
+def test_a_probability_is_counted_in_its_bin():
+    class Told:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, X):
+            return X
+
+    X = np.array([[0.95, 0.05], [0.92, 0.08], [0.4, 0.6]])
+    count, right, total = classifiers.of_probabilities(Told(), X, np.array([0, 1, 1]))["bins"]
+    assert (count[9], right[9], total[9]) == (2, 1, pytest.approx(1.87))
+    assert (count[6], right[6], total[6]) == (1, 1, pytest.approx(0.6))
+
+
+def test_a_draw_of_the_clusterers_is_recomputed():
+    found = clusterers.one("moons", 0)
+    for method, numbers in found.items():
+        row = stored("clusterers", set="moons", method=method)
+        margin = 0.05 if method == clusterers.OURS else 0.02  # training follows rounding
+        for key in ("NMI", "NMI, new", "ARI", "ARI, new"):
+            assert numbers[key] == pytest.approx(row[key][0], abs=margin), (method, key)
+
+
+def test_eigenvectors_reach_new_samples():
+    """Extended to the rows that they were learnt from they give the same clusters."""
+    A, B, _, y_B = clusterers.split("densities", 0)
+    model = clusterers.Extended(3, 0.5).fit(A)
+    assert clusterers.agreement(model.labels_, model.predict(A), model.predict(B), y_B)["ARI"] == 1
+    few = clusterers.Extended(3, 0.5, rows=len(A)).fit(A)
+    assert (few.predict(B) == model.predict(B)).all()
 
 
 # ---------------------------------------------------------------- chapter 4

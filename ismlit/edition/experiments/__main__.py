@@ -10,6 +10,8 @@ from tqdm import tqdm
 from ismlit.edition.experiments import (
     SEED,
     alternatives,
+    classifiers,
+    clusterers,
     cycles,
     defaults,
     network_scaling,
@@ -44,6 +46,8 @@ TABLES = {
     "cycles": cycles,
     "scaling": scaling,
     "peers": peers,
+    "classifiers": classifiers,
+    "clusterers": clusterers,
     "defaults": defaults,
 }
 
