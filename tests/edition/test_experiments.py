@@ -760,10 +760,10 @@ def test_a_probability_is_counted_in_its_bin():
         def predict_proba(self, X):
             return X
 
-    X = np.array([[0.95, 0.05], [0.92, 0.08], [0.4, 0.6]])
+    X = np.array([[0.95, 0.05], [0.92, 0.08], [0.35, 0.65]])
     count, right, total = classifiers.of_probabilities(Told(), X, np.array([0, 1, 1]))["bins"]
     assert (count[9], right[9], total[9]) == (2, 1, pytest.approx(1.87))
-    assert (count[6], right[6], total[6]) == (1, 1, pytest.approx(0.6))
+    assert (count[6], right[6], total[6]) == (1, 1, pytest.approx(0.65))
 
 
 def test_a_draw_of_the_clusterers_is_recomputed():
