@@ -3,6 +3,7 @@
 #   VENV=.venv          where its packages go
 #   JOBS=2              how many notebooks or test files run at once
 #   SLOW=1              `make test` with the slow tests as well
+#   WEEKLY=1            and with those that run page after page in the browser's own Python
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -15,7 +16,7 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 PYTEST := $(PY) -m pytest
 NBVAL := -p tools.nbval_plugin --nbval --nbval-current-env --nbval-sanitize-with=tools/nbval_sanitize.cfg \
 	--nbval-cell-timeout=120
-QUICK := $(if $(SLOW),, and not slow)
+QUICK := $(if $(SLOW),, and not slow)$(if $(WEEKLY),, and not weekly)
 CELLS := $(if $(SLOW),,-m "not slow")
 SEED ?= 1
 N ?= 100

@@ -27,7 +27,7 @@ RESULTS = """() => [...document.querySelectorAll('article div.cell')]
 LOOSE = {("howto/recluster", 9)}
 # One page a chapter, and each how-to.
 QUICK = ["intro"]
-SLOW = [
+WEEKLY = [
     "ch1/question",
     "ch2/dependence",
     "ch3/problem",
@@ -161,7 +161,7 @@ def run_all(tab, address, page):
 
 
 @pytest.mark.parametrize(
-    "page", [*QUICK, *(pytest.param(page, marks=pytest.mark.slow) for page in SLOW)]
+    "page", [*QUICK, *(pytest.param(page, marks=pytest.mark.weekly) for page in WEEKLY)]
 )
 def test_a_page_runs_to_its_stored_outputs(page, tab, address):
     knows = about(notebook(page))
