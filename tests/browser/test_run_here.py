@@ -23,6 +23,7 @@ STATE = "() => document.querySelector('.run-here').dataset.state"
 ENDED = "() => ['done', 'broken'].includes(document.querySelector('.run-here').dataset.state)"
 RESULTS = """() => [...document.querySelectorAll('article div.cell')]
   .filter(cell => cell.runHere).map(cell => cell.runHere.results)"""
+UNFOLD = "document.querySelectorAll('details').forEach(folded => folded.open = true)"
 # Cells in which rounding decides digits, those of a 32-bit processor other ones than stored.
 LOOSE = {("howto/recluster", 9)}
 # One page a chapter, and each how-to.
@@ -44,7 +45,13 @@ def notebook(page):
 
 
 def code_cells(page):
-    return [cell for cell in notebook(page)["cells"] if cell["cell_type"] == "code"]
+    """Cells whose code the page shows; of the others it has the stored outputs alone."""
+    return [
+        cell
+        for cell in notebook(page)["cells"]
+        if cell["cell_type"] == "code"
+        and not {"remove-input", "remove-cell"} & set(cell["metadata"].get("tags", ()))
+    ]
 
 
 # ---------------------------------------------------------------- outputs, as nbval compares them
@@ -185,7 +192,7 @@ def test_a_reader_changes_sigma_and_the_certificate_changes(tab, address):
     panel.get_by_role("button", name="Run here", exact=True).click()
     panel.get_by_role("button", name="Stop").click()  # Python is ended, what waited forgotten
     assert "gone" in panel.get_by_role("status").text_content()
-    tab.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
+    tab.evaluate(UNFOLD)
     cells = tab.locator("article div.cell:has(textarea)")
     for number in place.values():
         cells.nth(number).get_by_role("button", name="Run", exact=True).click()
@@ -215,6 +222,7 @@ def test_the_second_visit_loads_nothing(tab, address):
     for _ in range(2):
         tab.reload()
         panel.get_by_role("button", name="Run here", exact=True).click()
+        tab.evaluate(UNFOLD)
         tab.locator("article textarea").first.fill("1 / 0")
         tab.wait_for_function("() => 'network' in document.querySelector('.run-here').dataset")
     assert panel.get_attribute("data-network") == "0"

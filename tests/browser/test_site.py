@@ -115,7 +115,9 @@ def head_of(page):
     return dict(found)
 
 
-@each_page
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if not isinstance(page, str) or page.startswith("book/")]
+)
 def test_a_page_can_be_shared(page):
     said = head_of(page)
     assert said["og:title"] and said["og:url"].endswith(page)
@@ -176,6 +178,8 @@ def test_images_have_alternative_text(page):
     """Sphinx puts the file's name where the author gave no text; that does not count."""
     without = []
     for image in parsed(page).images:
+        if image.get("role") == "presentation":  # the words of the link beside it say the same
+            continue
         alt = (image.get("alt") or "").strip()
         if not alt or re.search(r"\.(png|svg|jpe?g|gif|webp)$", alt):
             without.append(image.get("src"))
