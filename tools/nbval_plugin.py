@@ -8,6 +8,8 @@ import pytest
 
 from tools.execute_notebooks import missing_data
 
+DRAWING = "image/svg+xml"
+
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
 def pytest_collection_modifyitems(items):
@@ -17,6 +19,8 @@ def pytest_collection_modifyitems(items):
         notebook = getattr(item.parent, "nb", None)
         if notebook is None:
             continue
+        if DRAWING not in item.parent.skip_compare:
+            item.parent.skip_compare += (DRAWING,)  # as nbval does with PNG
         if notebook.metadata.get("ismlit", {}).get("slow"):
             item.add_marker(pytest.mark.slow)
         if item.parent not in missing:

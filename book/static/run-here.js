@@ -48,12 +48,12 @@ function formula(source) {
   return box("text_latex", element("div", { className: "math notranslate" }, source));
 }
 
+const IMAGES = ["image/svg+xml", "image/png", "image/jpeg"];
+
 // An image takes the place, the words and the caption of the one that the book shows.
-function picture(mime, data, scale, stored) {
+function picture(mime, data, width, stored) {
   const image = element("img", { alt: stored?.alt || "A figure that this cell has drawn." });
-  image.addEventListener("load", () => {
-    if (scale) image.width = Math.round(image.naturalWidth / scale);
-  });
+  if (width) image.width = width;
   const isText = mime === "image/svg+xml";
   const coded = isText ? `charset=utf8,${encodeURIComponent(data)}` : `base64,${data}`;
   image.src = `data:${mime};${coded}`;
@@ -65,8 +65,8 @@ function picture(mime, data, scale, stored) {
 
 function rendered({ data, metadata }, stored) {
   if ("text/html" in data) return markup(data["text/html"]);
-  for (const mime of ["image/svg+xml", "image/png", "image/jpeg"])
-    if (mime in data) return picture(mime, data[mime], metadata.scale, stored);
+  for (const mime of IMAGES)
+    if (mime in data) return picture(mime, data[mime], metadata[mime]?.width, stored);
   if ("text/latex" in data) return formula(data["text/latex"]);
   return plain(data["text/markdown"] ?? data["text/plain"]);
 }
@@ -194,7 +194,7 @@ class Cell {
       this.output.lastChild.querySelector("pre").textContent = last.text;
       return;
     }
-    const shown = this.results.filter(result => result.data?.["image/png"]).length;
+    const shown = this.results.filter(({ data }) => IMAGES.some(mime => data?.[mime])).length;
     this.results.push(message);
     const nodes = {
       stream: () => plain(message.text, `stream ${message.name === "stderr" ? "stderr" : ""}`),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+from urllib.parse import quote
 
 from ismlit.edition.files import book, is_checkout
 from ismlit.edition.ledger import counts, ledger
@@ -34,7 +35,9 @@ def summary():
 
 
 def picture(page, figure):
-    """The stored picture of a figure, made small: the data address of a PNG, or None without it.
+    """The stored picture of a figure: a data address, or None where none is stored.
+
+    A drawing is taken as it is, so that it follows the page's theme; a PNG is made small.
 
     Parameters
     ----------
@@ -55,6 +58,9 @@ def picture(page, figure):
     if figure not in named:
         raise ValueError(f"{page} has no figure {figure!r}; it has {sorted(filter(None, named))}")
     data = [output.get("data", {}) for output in named[figure]["outputs"]]
+    drawn = next((d["image/svg+xml"] for d in data if "image/svg+xml" in d), None)
+    if drawn is not None:
+        return "data:image/svg+xml," + quote("".join(drawn), safe=" :;,=()/")
     found = next((d["image/png"] for d in data if "image/png" in d), None)
     if found is None:  # an installed book has no pictures
         return None

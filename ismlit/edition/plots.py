@@ -12,6 +12,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.ticker import MaxNLocator
 from sklearn.utils import _safe_indexing
 
+from ismlit.edition.figures import SCALE
 from ismlit.pairs import gram
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -446,7 +447,7 @@ def film(frames, y, titles, seconds=4.0):
         ax.set_ylim(low[1] - margin[1], high[1] + margin[1])
         ax.set_title(title, fontsize="medium")
         file = io.BytesIO()
-        figure.savefig(file, format="png", dpi=100)
+        figure.savefig(file, format="png", dpi=SCALE * figure.dpi)
         plt.close(figure)
         pictures.append(Picture.open(file).convert("P", palette=Picture.Palette.ADAPTIVE))
     file, each = io.BytesIO(), 1000 * seconds / len(pictures)
@@ -459,7 +460,7 @@ def film(frames, y, titles, seconds=4.0):
         duration=each,
         loop=1,
     )
-    return Image(file.getvalue(), format="png")
+    return Image(file.getvalue(), format="png", width=pictures[0].width // SCALE)
 
 
 def plot_decision(model, X, y, ax=None):
@@ -489,8 +490,9 @@ def plot_decision(model, X, y, ax=None):
     classes = np.unique(y)
     given = np.searchsorted(classes, model.predict(grid))
     palette = ListedColormap([look(k)["color"] for k in range(len(classes))])
-    shown = dict(cmap=palette, vmin=0, vmax=max(len(classes) - 1, 1), alpha=0.25, shading="auto")
-    ax.pcolormesh(across, up, given.reshape(across.shape), **shown)
+    sides = dict(extent=(low[0], high[0], low[1], high[1]), origin="lower", aspect="auto")
+    shown = dict(cmap=palette, vmin=0, vmax=max(len(classes) - 1, 1), alpha=0.25)
+    ax.imshow(given.reshape(across.shape), **shown, **sides)
     _scatter(ax, points, y, size=8, alpha=1)
     ax.set(xlabel=names[0], ylabel=names[1])
     return ax

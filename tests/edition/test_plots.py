@@ -31,6 +31,6 @@ def test_ten_classes_have_ten_regions():
     """Where a class begins and another ends can be seen in the plane that is decided."""
     X, y = np.random.default_rng(0).standard_normal((40, 2)), np.arange(40) % 10
     model = SimpleNamespace(predict=lambda grid: np.arange(len(grid)) % 10)
-    colours = plot_decision(model, X, y).collections[0].get_cmap().colors
+    colours = plot_decision(model, X, y).images[0].get_cmap().colors
     plt.close("all")
     assert len(set(map(tuple, colours))) == 10

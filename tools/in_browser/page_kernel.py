@@ -28,7 +28,6 @@ MIMES = {
     "image/jpeg": "_repr_jpeg_",
 }
 MARK = "\x1e"  # begins a line that is a message, and no text of a library in C
-SCALE = 2  # pixels of a figure for each one on the page
 
 
 def send(kind, **message):
@@ -62,13 +61,14 @@ class Stream(io.TextIOBase):
 
 
 def bundle(thing):
-    """What a notebook shows of an object, a value for each MIME type."""
+    """What a notebook shows of an object, a value for each MIME type; and what is said of them."""
     from IPython.lib.pretty import pretty
 
-    found = {}
+    found, said = {}, {}
     if hasattr(type(thing), "_repr_mimebundle_"):
         found = thing._repr_mimebundle_()
-        found = dict(found[0] if isinstance(found, tuple) else found)
+        found, said = found if isinstance(found, tuple) else (found, said)
+        found = dict(found)
     for mime, method in MIMES.items():
         if mime not in found and hasattr(type(thing), method):
             with contextlib.suppress(NotImplementedError):
@@ -78,8 +78,8 @@ def bundle(thing):
                     found[mime] = value
     figures = sys.modules.get("matplotlib.figure")
     if figures and isinstance(thing, figures.Figure):
-        found |= picture(thing)
-    return {"text/plain": pretty(thing)} | found
+        found, said = drawn(thing)
+    return {"text/plain": pretty(thing)} | found, said
 
 
 def show(data, metadata=None):
@@ -91,11 +91,11 @@ def show(data, metadata=None):
     send("show", data=data, metadata=metadata or {})
 
 
-def picture(figure):
-    """A figure as matplotlib's inline backend shows it, in more pixels."""
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=SCALE * figure.dpi, bbox_inches="tight")
-    return {"image/png": file.getvalue()}
+def drawn(figure):
+    """A figure as the book's notebooks show it, and what is said of it."""
+    from ismlit.edition import figures
+
+    return figures.bundle(figure)
 
 
 def flush():
@@ -105,7 +105,8 @@ def flush():
         return
     for number in pyplot.get_fignums():
         figure = pyplot.figure(number)
-        show({"text/plain": repr(figure)} | picture(figure), {"scale": SCALE})
+        data, metadata = drawn(figure)
+        show({"text/plain": repr(figure)} | data, metadata)
     pyplot.close("all")
 
 
@@ -164,7 +165,7 @@ def run(source, name):
         if isinstance(last, ast.Expr) and not quiet:
             value = eval(compile(ast.Expression(last.value), name, "eval"), SPACE.__dict__)
             if value is not None:
-                show(bundle(value))
+                show(*bundle(value))
         flush()
     except BaseException as error:
         send("error", name=type(error).__name__, text=told(error), why=why(error))

@@ -5,7 +5,8 @@ import page_kernel
 
 def display(*things, raw=False, metadata=None, **options):
     for thing in things:
-        page_kernel.show(thing if raw else page_kernel.bundle(thing), metadata)
+        data, said = (thing, {}) if raw else page_kernel.bundle(thing)
+        page_kernel.show(data, said | (metadata or {}))
 
 
 class Shown:
@@ -48,3 +49,10 @@ class SVG(Shown):
 
 class Image(Shown):
     mime = "image/png"
+
+    def __init__(self, data=None, format=None, width=None, **options):
+        super().__init__(data, format)
+        self.said = {self.mime: {"width": width}} if width else {}
+
+    def _repr_mimebundle_(self):
+        return {self.mime: self.data}, self.said

@@ -1,0 +1,151 @@
+"""How the book shows a figure: as a drawing that follows the page's theme.
+
+A drawing is SVG without a ground of its own; its black is the page's ink and its white the page's
+paper, in the light theme and in the dark one. A figure of very many points becomes a PNG on white
+instead, with two pixels for each of the page's. `register` tells a notebook's kernel; importing
+`ismlit.edition` there does it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+
+SCALE = 2
+"""Pixels of a PNG for each pixel of the page."""
+LARGEST = 450_000
+"""Characters beyond which a drawing is shown as a PNG."""
+
+_DARK = {"#000000": "#ced6dd", "#ffffff": "#121212", "#332288": "#9d8df1", "#882255": "#d9679b"}
+_DARK |= {"#0072b2": "#3d9bd8"}
+"""Colours that a dark page would swallow, and what they become there."""
+
+_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+
+
+def _theme():
+    """Rules for the dark theme: a browser asks for the scheme of the page around the drawing."""
+    rules = [f"svg {{ fill: {_DARK['#000000']} }}"]  # words have no fill of their own
+    for light, dark in _DARK.items():
+        for part in ("fill", "stroke"):
+            rules.append(f'[style*="{part}: {light}"] {{ {part}: {dark} !important }}')
+    return "<style>@media (prefers-color-scheme: dark) { " + " ".join(rules) + " }</style>"
+
+
+def _shorter(found):
+    """Coordinates to a hundredth of a pixel."""
+    return _NUMBER.sub(lambda number: f"{float(number[0]):.2f}", found[0])
+
+
+@contextlib.contextmanager
+def _pixel_by_pixel(figure):
+    """Keep matrices and pictures as they are, for the browser to enlarge."""
+    from matplotlib.image import AxesImage
+
+    images = [(image, image.get_interpolation()) for image in figure.findobj(AxesImage)]
+    for image, _ in images:
+        image.set_interpolation("none")
+    yield
+    for image, interpolation in images:
+        image.set_interpolation(interpolation)
+
+
+def drawing(figure):
+    """A figure as SVG, in the page's pixels and for both themes.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+
+    Returns
+    -------
+    str
+        The element ``<svg>``; the same figure gives the same text.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from ismlit.edition.figures import drawing
+    >>> empty = drawing(Figure(figsize=(4, 3)))
+    >>> empty[:4], "prefers-color-scheme: dark" in empty
+    ('<svg', True)
+    """
+    import matplotlib
+
+    file = io.StringIO()
+    settings = {"svg.hashsalt": "ismlit", "svg.fonttype": "path"}
+    with matplotlib.rc_context(settings), _pixel_by_pixel(figure):
+        figure.savefig(
+            file,
+            format="svg",
+            bbox_inches="tight",
+            transparent=True,
+            metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")),
+        )
+    text = file.getvalue()
+    text = text[text.index("<svg") :].rstrip()
+    pixels = figure.dpi / 72
+    for side in ("width", "height"):
+        text = re.sub(
+            rf'(<svg[^>]*?\b{side}=")([\d.]+)pt"',
+            lambda found: f'{found[1]}{float(found[2]) * pixels:.0f}"',
+            text,
+            count=1,
+        )
+    text = re.sub(r"\s+", " ", re.sub(r"<!--.*?-->", "", text)).replace("> <", "><")
+    text = re.sub(r' (?:d|x|y|points)="[^"]*"', _shorter, text)
+    return re.sub(r"(<svg[^>]*>)", rf"\1{_theme()}", text, count=1)
+
+
+def _pixels(figure):
+    """A figure as PNG of 256 colours, a quarter of the bytes; and its size on the page."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    figure.savefig(
+        file, format="png", dpi=SCALE * figure.dpi, bbox_inches="tight", facecolor="white"
+    )
+    image = Image.open(file).convert("RGB")
+    small = io.BytesIO()
+    image.quantize(256, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+    return small.getvalue(), [round(side / SCALE) for side in image.size]
+
+
+def bundle(figure, include=None, exclude=None):
+    """What a notebook stores of a figure: {MIME type: content} and what it says of it.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    include, exclude : ignored
+        IPython's protocol names them.
+
+    Returns
+    -------
+    data, metadata : dict
+    """
+    text = drawing(figure)
+    if len(text) <= LARGEST:
+        return {"image/svg+xml": text}, {}
+    pixels, (width, height) = _pixels(figure)
+    return {"image/png": pixels}, {"image/png": dict(width=width, height=height)}
+
+
+def register():
+    """In a notebook's kernel, show figures by `bundle`; elsewhere nothing happens."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return
+    shell = get_ipython()
+    if not shell or not hasattr(shell, "kernel"):
+        return
+    import matplotlib_inline.backend_inline  # noqa: F401 - its own formats come first
+    from matplotlib.figure import Figure
+
+    formatters = shell.display_formatter.formatters
+    for formatter in formatters.values():
+        if formatter.format_type.startswith("image/"):
+            formatter.pop(Figure, None)
+    shell.display_formatter.mimebundle_formatter.for_type(Figure, bundle)

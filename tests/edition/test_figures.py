@@ -1,0 +1,94 @@
+"""Figures as the book shows them: drawings for both themes, or pictures in fine pixels."""
+
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from ismlit.edition.figures import LARGEST, SCALE, bundle, drawing, register
+
+
+def scatter(n):
+    figure = Figure(figsize=(5, 3))
+    ax = figure.add_subplot()
+    ax.scatter(*np.random.default_rng(0).random((2, n)), color="black", label="points")
+    ax.legend()
+    return figure
+
+
+def test_a_drawing_is_well_formed_and_the_same_each_time():
+    text = drawing(scatter(20))
+    assert ET.fromstring(text).tag.endswith("svg")
+    assert text == drawing(scatter(20)) and "\n" not in text
+
+
+def test_a_drawing_has_the_size_of_the_page_s_pixels():
+    """Five inches at 100 dots are 500 pixels, less the margin that a tight box takes off."""
+    figure = scatter(20)
+    file = io.BytesIO()
+    figure.savefig(file, format="png", bbox_inches="tight")
+    across = int.from_bytes(file.getvalue()[16:20], "big")
+    width = int(re.search(r'width="(\d+)"', drawing(figure))[1])
+    assert abs(width - across) <= 2
+
+
+def test_ink_and_paper_change_with_the_theme():
+    """A rule for every colour that a dark page would swallow, and no ground of its own."""
+    text = drawing(scatter(20))
+    rules = text[: text.index("</style>")]
+    for colour in ("#000000", "#ffffff"):
+        assert f'[style*="fill: {colour}"]' in rules and f'[style*="stroke: {colour}"]' in rules
+    body = text[len(rules) :]
+    assert "fill: none" in body.split("patch_2")[0]
+
+
+def test_coordinates_keep_a_hundredth_and_glyphs_their_scale():
+    text = drawing(scatter(20))
+    assert not re.search(r' d="[^"]*\d\.\d{3}', text)
+    assert "scale(0.015625)" in text or re.search(r"scale\(0\.\d{3,}", text)
+
+
+@pytest.mark.parametrize("points, mime", [(50, "image/svg+xml"), (20_000, "image/png")])
+def test_many_points_become_a_picture_of_two_pixels_for_one(points, mime):
+    figure = scatter(points)
+    data, said = bundle(figure)
+    assert list(data) == [mime]
+    if mime == "image/png":
+        across = int.from_bytes(data[mime][16:20], "big")
+        assert abs(across - SCALE * said[mime]["width"]) <= 1
+        assert len(data[mime]) < LARGEST
+
+
+def test_a_matrix_is_stored_once_a_value():
+    """Eight by eight pixels, whatever the figure's size; and the artist is left as it was."""
+    figure = Figure(figsize=(6, 6))
+    image = figure.add_subplot().imshow(np.eye(8))
+    before = image.get_interpolation()
+    text = drawing(figure)
+    pixels = re.search(r'<image[^>]* width="(\d+)" height="(\d+)"', text)
+    assert (pixels[1], pixels[2]) == ("8", "8")
+    assert image.get_interpolation() == before
+
+
+def test_register_does_nothing_outside_a_kernel():
+    register()
+
+
+def test_a_kernel_shows_drawings(tmp_path):
+    """In whichever order matplotlib and the edition are imported."""
+    from nbclient import NotebookClient
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    draw = "plt.plot([1, 2]);"
+    for first, second in (
+        ("import matplotlib.pyplot as plt", "from ismlit.edition import check"),
+        ("from ismlit.edition import check", "import matplotlib.pyplot as plt"),
+    ):
+        notebook = new_notebook(cells=[new_code_cell(c) for c in (first, second, draw)])
+        NotebookClient(notebook, extra_arguments=["--IPKernelApp.log_level=40"]).execute()
+        (output,) = (o for o in notebook.cells[-1].outputs if "data" in o)
+        assert set(output["data"]) == {"image/svg+xml", "text/plain"}, json.dumps(output)[:300]
