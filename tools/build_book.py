@@ -5,7 +5,8 @@ not change, and builds from there. Otherwise the stored outputs are shown.
 
 When npm is here, MathJax is fetched once into ``.mathjax/`` and becomes part of the book, which
 then works offline; else its pages take MathJax from the public network of Sphinx's choice.
-`tools.browser_python` adds the Python that a page runs in the reader's browser.
+`tools.browser_python` adds the Python that a page runs in the reader's browser, `tools.search` a
+search that finds sections and claims.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from pathlib import Path
 
 import yaml
 
-from tools import browser_python, npm
+from tools import browser_python, npm, search
 from tools.execute_notebooks import ROOT, execute_all, notebooks_of
 
 MATHJAX = "mathjax@3.2.2"  # version 4 has another layout
@@ -27,6 +28,17 @@ MATHJAX_DIR = ROOT / ".mathjax"
 FRONT = "book/intro.html"
 CITE = "https://ismlit.github.io/ismlit/book/intro.html#how-to-cite"
 SCRIPT = "mathjax/tex-chtml-full.js"
+SUPERFLUOUS = re.compile(
+    r"<script[^>]*/fontawesome\.js[^>]*></script>|<script[^>]*/sphinx-thebe\.js[^>]*></script>"
+    r"|<link[^>]*/sphinx-thebe\.css[^>]*>|<script>const THEBE_JS_URL.*?</script>"
+    r'|<script type="text/x-thebe-config">.*?</script>|<script>kernelName = .*?</script>',
+    re.DOTALL,
+)
+FIXED_THEME = 'localStorage.getItem("theme") || "auto"'
+SYSTEM_THEME = (
+    'localStorage.getItem("theme") || '
+    '(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")'
+)
 
 
 def fetch_mathjax():
@@ -77,14 +89,17 @@ def build(source):
     if (output / "html" / FRONT).exists():
         lighten(output / "html")
         root_page(output / "html")
+        search.install(output / "html")
     browser_python.install(output / "html")
     return status
 
 
 def lighten(site):
-    """Make the pages load less: 256 colours a picture, and icons by font alone.
+    """Make the pages load less: 256 colours a picture, icons by font alone, no Thebe.
 
-    The theme brings its icons twice, as fonts and as a script of half a megabyte.
+    The theme brings its icons twice, as fonts and as a script of half a megabyte, and a client of
+    Binder that no page uses. And a page opens in the theme that the reader's system prefers, from
+    its first moment, not from the theme's script at its end on.
     """
     from PIL import Image
 
@@ -99,8 +114,8 @@ def lighten(site):
         if small.tell() < path.stat().st_size:
             path.write_bytes(small.getvalue())
     for path in site.rglob("*.html"):
-        text = path.read_text(encoding="utf8")
-        path.write_text(re.sub(r"<script[^>]*/fontawesome\.js[^>]*></script>", "", text), "utf8")
+        text = SUPERFLUOUS.sub("", path.read_text(encoding="utf8"))
+        path.write_text(text.replace(FIXED_THEME, SYSTEM_THEME), encoding="utf8")
 
 
 def root_page(site):
