@@ -23,7 +23,7 @@ N ?= 100
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book pdf test anywhere notebooks experiments bench faults mutants sabotage lint format lock clean
+.PHONY: help book pdf offline test anywhere notebooks experiments bench faults mutants sabotage lint format lock clean
 
 # Several kernels share the cores, so each computes with one BLAS thread.
 book test notebooks: export OMP_NUM_THREADS ?= 1
@@ -34,8 +34,11 @@ help: ## say what there is
 book: $(STAMP) ## execute every notebook, build the book, say where to open it
 	$(PY) -m tools.build_book --execute --jobs $(JOBS)
 
-pdf: $(STAMP) ## print every page of the built book as PDF (needs Chromium)
+pdf: $(STAMP) ## print the built book as PDF, by pages and as one file (needs Chromium)
 	$(PY) -m tools.print_book
+
+offline: $(STAMP) ## pack the built book into a zip, to be read without a network
+	$(PY) -m tools.offline
 
 test: $(STAMP) ## lint, tests, notebooks against their stored outputs, book, browser
 	$(PY) -m ruff check .

@@ -1,20 +1,29 @@
-"""Print every page of the built book into ``_build/pdf``, as Chromium shows it.
+"""Print the built book, as Chromium shows it: a PDF for each page, and one of the whole book.
 
-Figures and formulas stay as they are; hidden code stays hidden, solutions are opened.
+Figures and formulas stay as they are; hidden code stays hidden, solutions are opened. The whole
+book, ``_build/pdf/ismlit.pdf``, has a table of contents, numbered pages, and links that stay in it.
 """
 
 import argparse
 import contextlib
 import functools
+import html
 import http.server
+import io
 import os
+import re
 import shutil
 import sys
 import threading
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
+FRONT = "book/intro.html"
+SMALLER = 0.8  # so that a line of a proof that fits on the screen fits on paper
+PUBLIC = "https://ismlit.github.io/ismlit/"
 TYPESET = (
     "() => window.MathJax?.startup?.promise ? MathJax.startup.promise.then(() => true) : false"
 )
@@ -60,12 +69,119 @@ def print_page(tab, address, file):
         "() => document.querySelectorAll('.solution.toggle-hidden')"
         ".forEach(solution => solution.classList.remove('toggle-hidden'))"
     )
-    tab.pdf(path=str(file), format="A4", print_background=True)
+    tab.pdf(path=str(file), format="A4", scale=SMALLER, print_background=True)
     return file
 
 
+# ---------------------------------------------------------------- the whole book in one file
+
+SHEET = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><style>
+  @page {{ size: A4; margin: {margin} }}
+  body {{ font: 11pt/1.5 "DejaVu Serif", serif; margin: 0 }}
+  h1 {{ font-size: 24pt; line-height: 1.2; margin: 25mm 0 5mm }}
+  h2 {{ font-size: 13pt; margin: 6mm 0 1mm }}
+  p.entry {{ display: flex; margin: 0; break-inside: avoid }}
+  p.entry::before {{ content: ""; order: 1 }}
+  p.entry::before {{ border-bottom: 1px dotted #888; flex: 1; margin: 0 2mm 1.5mm }}
+  p.entry b {{ font-weight: normal; order: 2 }}
+  div {{ break-after: page; height: 296mm; position: relative }}
+  div span {{ bottom: 6mm; font-size: 9pt; position: absolute; right: 12mm }}
+</style>{body}"""
+
+
+def printed(tab, body, margin):
+    """A sheet of our own as PDF."""
+    from pypdf import PdfReader
+
+    tab.set_content(SHEET.format(body=body, margin=margin))
+    return PdfReader(io.BytesIO(tab.pdf(prefer_css_page_size=True, print_background=True)))
+
+
+def contents(tab, title, parts, starts, before):
+    """The title and the table of contents as PDF; page k of the book is number k + `before`."""
+    lines = [f"<h1>{html.escape(title)}</h1>"]
+    for caption, pages in parts:
+        lines += [f"<h2>{html.escape(caption)}</h2>"] if caption else []
+        for page, name in pages:
+            number = starts[page] + before + 1
+            lines.append(f'<p class="entry">{html.escape(name)}<b>{number}</b></p>')
+    return printed(tab, "\n".join(lines), "20mm")
+
+
+def in_order(site):
+    """The table of contents: [(caption, [(page, title), ...]), ...]."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
+    parts = [("", [toc["root"]])]
+    for part in toc["parts"]:
+        parts.append((part["caption"], [chapter["file"] for chapter in part["chapters"]]))
+
+    def title(page):
+        text = (site / f"{page}.html").read_text(encoding="utf8")
+        article = text[text.index("<article") :]
+        head = re.search(r"<h1>(.*?)<a class=\"headerlink", article, re.DOTALL)[1]
+        return html.unescape(re.sub(r"<[^>]+>", "", head)).replace(r"\(", "").replace(r"\)", "")
+
+    return [(caption, [(page, title(page)) for page in pages]) for caption, pages in parts]
+
+
+def lead_within(writer, address, first_page):
+    """Turn links between the book's pages into links within the file, others into public ones."""
+    from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
+
+    for sheet in writer.pages:
+        for link in map(lambda entry: entry.get_object(), sheet.get("/Annots", ())):
+            action = link.get("/A", {})
+            if not str(action.get("/URI", "")).startswith(address):
+                continue
+            place = str(action["/URI"]).removeprefix(address)
+            page = place.partition("#")[0].removesuffix(".html")
+            if page in first_page:
+                goal = ArrayObject([first_page[page].indirect_reference, NameObject("/Fit")])
+                new = {NameObject("/S"): NameObject("/GoTo"), NameObject("/D"): goal}
+            else:
+                new = {
+                    NameObject("/S"): NameObject("/URI"),
+                    NameObject("/URI"): TextStringObject(PUBLIC + place),
+                }
+            link[NameObject("/A")] = DictionaryObject(new)
+
+
+def bind(tab, address, site, folder, target):
+    """Bind the pages' PDF in `folder` to one file; returns how many sheets it has."""
+    from pypdf import PdfReader, PdfWriter
+
+    parts = in_order(site)
+    title = re.search(r"<title>.*?&#8212; (.*?)</title>", (site / FRONT).read_text("utf8"))[1]
+    readers, starts, count = {}, {}, 0
+    for _, pages in parts:
+        for page, _ in pages:
+            file = (folder / page.removeprefix("book/")).with_suffix(".pdf")
+            readers[page], starts[page] = PdfReader(file), count
+            count += len(readers[page].pages)
+    before = len(contents(tab, title, parts, starts, 0).pages)
+    writer = PdfWriter()
+    writer.append(contents(tab, title, parts, starts, before))
+    for caption, pages in parts:
+        chapter = None
+        for page, name in pages:
+            writer.append(readers[page], import_outline=False)
+            if caption and chapter is None:
+                chapter = writer.add_outline_item(title=caption, page_number=before + starts[page])
+            writer.add_outline_item(title=name, page_number=before + starts[page], parent=chapter)
+    sheets = "".join(f"<div><span>{k + 1}</span></div>" for k in range(before + count))
+    numbers = printed(tab, sheets, "0")
+    for sheet, number in zip(writer.pages, numbers.pages):
+        sheet.merge_page(number)
+        sheet.compress_content_streams()
+    lead_within(writer, address, {page: writer.pages[before + k] for page, k in starts.items()})
+    writer.add_metadata({"/Title": title, "/Author": "The ismlit developers"})
+    writer.compress_identical_objects()
+    writer.write(target)
+    return before + count
+
+
 def main():
-    """Print all pages below _build/html/book into _build/pdf."""
+    """Print all pages below _build/html/book into _build/pdf, and the book."""
     argparse.ArgumentParser(description=main.__doc__).parse_args()
     program = chromium()
     if program is None or not SITE.exists():
@@ -83,8 +199,12 @@ def main():
             file = target / page.with_suffix(".pdf")
             file.parent.mkdir(parents=True, exist_ok=True)
             print_page(tab, f"{address}book/{page.as_posix()}", file)
+        whole = target / "ismlit.pdf"
+        sheets = bind(tab, address, SITE, target, whole)
         browser.close()
+    size = whole.stat().st_size / 1e6
     print(f"{len(pages)} pages are in {target}")
+    print(f"the whole book, {sheets} sheets and {size:.0f} MB: {whole}")
 
 
 if __name__ == "__main__":

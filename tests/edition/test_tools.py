@@ -16,6 +16,7 @@ PROGRAMS = (
     "execute_notebooks",
     "faults",
     "mutants",
+    "offline",
     "print_book",
     "sabotage",
 )
