@@ -10,7 +10,6 @@ search that finds sections and claims.
 """
 
 import argparse
-import io
 import re
 import shutil
 import subprocess
@@ -22,23 +21,13 @@ import yaml
 
 from tools import browser_python, npm, search
 from tools.execute_notebooks import ROOT, execute_all, notebooks_of
+from tools.lighten import lighten
 
 MATHJAX = "mathjax@3.2.2"  # version 4 has another layout
 MATHJAX_DIR = ROOT / ".mathjax"
 FRONT = "book/intro.html"
 CITE = "https://ismlit.github.io/ismlit/book/intro.html#how-to-cite"
 SCRIPT = "mathjax/tex-chtml-full.js"
-SUPERFLUOUS = re.compile(
-    r"<script[^>]*/fontawesome\.js[^>]*></script>|<script[^>]*/sphinx-thebe\.js[^>]*></script>"
-    r"|<link[^>]*/sphinx-thebe\.css[^>]*>|<script>const THEBE_JS_URL.*?</script>"
-    r'|<script type="text/x-thebe-config">.*?</script>|<script>kernelName = .*?</script>',
-    re.DOTALL,
-)
-FIXED_THEME = 'localStorage.getItem("theme") || "auto"'
-SYSTEM_THEME = (
-    'localStorage.getItem("theme") || '
-    '(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")'
-)
 
 
 def fetch_mathjax():
@@ -92,30 +81,6 @@ def build(source):
         search.install(output / "html")
     browser_python.install(output / "html")
     return status
-
-
-def lighten(site):
-    """Make the pages load less: 256 colours a picture, icons by font alone, no Thebe.
-
-    The theme brings its icons twice, as fonts and as a script of half a megabyte, and a client of
-    Binder that no page uses. And a page opens in the theme that the reader's system prefers, from
-    its first moment, not from the theme's script at its end on.
-    """
-    from PIL import Image
-
-    for path in (site / "_images").glob("*.png"):
-        with Image.open(path) as picture:
-            if getattr(picture, "is_animated", False):
-                continue
-            small = io.BytesIO()
-            picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
-                small, "PNG", optimize=True
-            )
-        if small.tell() < path.stat().st_size:
-            path.write_bytes(small.getvalue())
-    for path in site.rglob("*.html"):
-        text = SUPERFLUOUS.sub("", path.read_text(encoding="utf8"))
-        path.write_text(text.replace(FIXED_THEME, SYSTEM_THEME), encoding="utf8")
 
 
 def root_page(site):

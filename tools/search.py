@@ -18,7 +18,7 @@ from tools.execute_notebooks import ROOT
 MINISEARCH = "minisearch@7.1.2"
 FOLDER = ROOT / ".minisearch"
 FILES = {"dist/umd/index.js": "minisearch.js", "LICENSE.txt": "LICENSE.minisearch.txt"}
-SPHINX = re.compile(r'<script src="[^"]*(?:searchtools|searchindex)\.js[^"]*"></script>\s*')
+SPHINX = re.compile(r'<script[^>]*src="[^"]*(?:searchtools|searchindex)\.js[^"]*"></script>\s*')
 APART = ("book/ledger", "book/errata", "book/reproduction", "book/graph", "book/api")
 """Pages that list what others say: found, but below them."""
 NOT_READ = "pre, script, style, summary, button, figcaption, table, .cell_input, .claim, .turning"

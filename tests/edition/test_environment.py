@@ -75,7 +75,7 @@ def test_conda_environment_agrees():
 
 OWN = {"ismlit", "tools", "tests", "page_kernel"}
 OTHER_NAMES = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml", "umap": "umap-learn"}
-OTHER_NAMES |= {"bs4": "beautifulsoup4"}
+OTHER_NAMES |= {"bs4": "beautifulsoup4", "fontTools": "fonttools"}
 """Distributions whose name is not that of what is imported."""
 CORNERS = {("datasets", "pillow"), ("baselines", "pymanopt")}
 """What one function of the library needs, and the extra `book` brings."""

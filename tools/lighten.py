@@ -1,0 +1,144 @@
+"""Make the built pages load less, and show their words before their scripts.
+
+The theme brings a dozen style sheets, as many scripts that a browser waits for, Sphinx's search
+index on every page, 2000 icons of which the book uses some thirty, and a client of Binder that it
+does not use. On a slow line each of them is a wait before the first word.
+"""
+
+import hashlib
+import io
+import posixpath
+import re
+
+from PIL import Image
+
+SEARCH = re.compile(
+    r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"></script>'
+)
+SUPERFLUOUS = re.compile(
+    r"<script[^>]*/fontawesome\.js[^>]*></script>|<script[^>]*/sphinx-thebe\.js[^>]*></script>"
+    r"|<link[^>]*/sphinx-thebe\.css[^>]*>|<script>const THEBE_JS_URL.*?</script>"
+    r'|<script type="text/x-thebe-config">.*?</script>|<script>kernelName = .*?</script>'
+    r'|<link rel="preload" as="script"[^>]*>',
+    re.DOTALL,
+)
+FIXED_THEME = 'localStorage.getItem("theme") || "auto"'
+SYSTEM_THEME = (
+    'localStorage.getItem("theme") || '
+    '(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")'
+)
+SHEET = re.compile(r'\s*<link(?=[^>]*rel="stylesheet")[^>]*href="([^"?:]*\.css)[^"]*"[^>]*>')
+OPTIONS = re.compile(r'<script src="([^"]*)documentation_options\.js[^"]*"></script>')
+WAITING = re.compile(r'<script (?!defer|async)([^>]*\bsrc="(?!https?:)[^"]*"[^>]*)></script>')
+ICON = re.compile(r"\bfa-[a-z][a-z0-9-]*")
+GLYPH = re.compile(r"((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:\"\\?([^\"]+)\"")
+ADDRESS = re.compile(r"url\((['\"]?)([^)'\"]+)\1\)")
+IMPORT = re.compile(r"""@import\s+(?:url\()?['"]?([^'")]+\.css)['"]?\)?\s*;""")
+WOFF2 = re.compile(r'url\([^)]*/fa-[^)]*\.woff2\) format\("woff2"\),')
+FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
+
+
+def pictures(folder):
+    """256 colours a picture, where that is less; those that move stay."""
+    for path in folder.glob("*.png"):
+        with Image.open(path) as picture:
+            if getattr(picture, "is_animated", False):
+                continue
+            small = io.BytesIO()
+            picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
+                small, "PNG", optimize=True
+            )
+        if small.tell() < path.stat().st_size:
+            path.write_bytes(small.getvalue())
+
+
+def icons(static, names):
+    """Leave in the icon fonts the glyphs of `names` alone."""
+    from fontTools.subset import Options, Subsetter
+    from fontTools.ttLib import TTFont
+
+    folder = static / "vendor" / "fontawesome" / "webfonts"
+    if not folder.exists():
+        return
+    sheets = "".join(path.read_text("utf8") for path in (static / "styles").glob("*.css"))
+    codes = set()
+    for selectors, code in GLYPH.findall(sheets):
+        if names & set(ICON.findall(selectors)):
+            codes.add(int(code, 16) if re.fullmatch("[0-9a-f]{2,5}", code) else ord(code[0]))
+    for name in FONTS:
+        font = TTFont(folder / f"{name}.ttf")
+        subsetter = Subsetter(Options(layout_features=[], notdef_outline=True))
+        subsetter.populate(unicodes=codes)
+        subsetter.subset(font)
+        font.save(folder / f"{name}.ttf")
+        (folder / f"{name}.woff2").unlink()  # it would have all of them; see `WOFF2`
+
+
+def sheet(static, name):
+    """A style sheet with what it imports, and addresses as seen from `static`."""
+    folder = posixpath.dirname(name)
+
+    def place_of(found):
+        return posixpath.normpath(posixpath.join(folder, found))
+
+    def moved(found):
+        inside = not found[2].startswith(("data:", "#", "/")) and ":" not in found[2]
+        return f"url({found[1]}{place_of(found[2])}{found[1]})" if inside else found[0]
+
+    text = (static / name).read_text(encoding="utf8")
+    text = re.sub(r"@charset [^;]*;|/\*# sourceMappingURL.*?\*/", "", text)
+    pieces = IMPORT.split(
+        text
+    )  # what stands between, the name of a sheet, what stands between, ...
+    for k, piece in enumerate(pieces):
+        own = k % 2 == 0
+        pieces[k] = ADDRESS.sub(moved, piece) if own else sheet(static, place_of(piece))
+    return "".join(pieces)
+
+
+def bundle(static, names):
+    """One style sheet of several, in their order: its name."""
+    whole = WOFF2.sub("", "\n".join(sheet(static, name) for name in names))
+    name = f"all-{hashlib.sha256(whole.encode()).hexdigest()[:10]}.css"
+    (static / name).write_text(whole, encoding="utf8")
+    return name
+
+
+def page(text, static, made):
+    """A page with one style sheet and no script that it waits for; `made` remembers the sheets."""
+    text = SUPERFLUOUS.sub("", text).replace(FIXED_THEME, SYSTEM_THEME)
+    if 'id="search-results"' not in text:
+        text = SEARCH.sub("", text)
+    found = [sheet for sheet in SHEET.findall(text) if "_static/" in sheet]
+    names = tuple(sheet.split("_static/")[1] for sheet in found)
+    if names:
+        if names not in made:
+            made[names] = bundle(static, names)
+        up = found[0].split("_static/")[0]
+        link = f'\n  <link rel="stylesheet" href="{up}_static/{made[names]}" />'
+        first = SHEET.search(text).start()
+        text = SHEET.sub("", text)
+        text = text[:first] + link + text[first:]
+    options = OPTIONS.search(text)
+    if options:  # the lines after it use it
+        inline = (static / "documentation_options.js").read_text(encoding="utf8")
+        text = text.replace(options[0], f"<script>{inline}</script>")
+    return WAITING.sub(r"<script defer \1></script>", text)
+
+
+def lighten(site):
+    """Make all pages of the built book `site` light."""
+    static, made, names = site / "_static", {}, set()
+    pictures(site / "_images")
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf8")
+        names.update(ICON.findall(text))
+        path.write_text(page(text, static, made), encoding="utf8")
+    for path in static.rglob("*.js"):
+        if "fontawesome" not in path.name:
+            names.update(ICON.findall(path.read_text(encoding="utf8")))
+    for path in static.glob("*.css"):
+        names.update(
+            ICON.findall(path.read_text(encoding="utf8")) if "all-" not in path.name else ()
+        )
+    icons(static, names)
