@@ -99,7 +99,7 @@ def class_sum_network(X, y, *, layers=12, sigmas=None, share=0.999, orthonormal=
         `share` of H*, and each sigma is the largest (on a grid of 80) with which H reaches its
         step (the first layer need not) and from which one further layer could reach `share` at
         once. Where there is none, the layer takes that one step to `share`, which the layer
-        before has left open; so the rule always arrives.
+        before has left open; so the rule always arrives where no two rows of X are equal.
     share : float
         Of H*, at which to stop; above 0 and at most 1.
     orthonormal : bool
