@@ -184,6 +184,19 @@ def data_of(name, form="scaled"):
     return (scale(X) if form == "scaled" else X), bunch.target
 
 
+def learnt_on(name, form, where, seed):
+    """X (n, d) that is learnt on, its y, and X and y that labels are given to."""
+    X, y = data_of(name, form)
+    if where == "all":
+        return X, y, X, y
+    if where == "published part":  # 300 points, and the 30 000 that they were tested on
+        spiral = datasets.load_spiral_300()
+        return scale(spiral.data), spiral.target, scale(spiral.new), spiral.new_target
+    size = round(SHARE[name] * len(X))
+    rows = np.random.RandomState(seed).choice(len(X), size, replace=False)
+    return X[rows], y[rows], X, y
+
+
 def nmi(y, labels):
     """NMI in percent, over the geometric mean of the entropies (4.18)."""
     return 100 * normalized_mutual_info_score(y, labels, average_method="geometric")
@@ -193,25 +206,24 @@ def one(name, method, seed, form="scaled", where="all"):
     """{"NMI": ..., "NMI, trained": ..., "seconds": ...} of one run.
 
     where: "all" samples, or a "part" of the size of Table 4.4, drawn anew for every seed, the
-    clusters then of all samples.
+    clusters then of all samples; or Spiral1's "published part".
     """
-    X, y = data_of(name, form)
-    rows = np.arange(len(X))
-    if where == "part":
-        size = round(SHARE[name] * len(X))
-        rows = np.random.RandomState(seed).choice(len(X), size, replace=False)
+    Z, z, X, y = learnt_on(name, form, where, seed)
     c = len(np.unique(y))
     with warnings.catch_warnings():  # what does not converge is a result here
         warnings.simplefilter("ignore")
         start = time.perf_counter()
-        model = METHODS[method](name, c, seed, X[rows]).fit(X[rows])
+        model = METHODS[method](name, c, seed, Z).fit(Z)
         seconds = time.perf_counter() - start
         labels = model.labels_ if where == "all" else model.predict(X)
     found = {
         "NMI": nmi(y, labels),
-        "NMI, trained": nmi(y[rows], model.labels_),
+        "NMI, trained": nmi(z, model.labels_),
         "seconds": seconds,
     }
+    if where == "all" and hasattr(model, "losses"):  # a search, by the loss
+        of_each = [nmi(y, labels) for labels in model.labels_by_number(X)]
+        found |= {"losses": model.losses, "by number": of_each}
     if isinstance(model, KNetClustering):
         found |= {"objective": model.renewals_["objective"][-1], "converged": model.converged_}
     return found
@@ -261,6 +273,7 @@ def wanted():
         if name not in ("Moon", "Wine"):
             yield name, "k-means", "raw", "all"
     yield "Spiral1", "KNet, local start", "scaled", "part"
+    yield "Spiral1", "k-means", "scaled", "published part"
     for method, places in AT_THEIR_BEST.items():
         for name, where in places:
             yield name, method, "scaled", where
@@ -288,8 +301,10 @@ def rows(only="", folds=10, jobs=1):
 MARGIN = 3.0
 """Points of NMI that another implementation or draw may change."""
 READINGS = {
+    "AEC": ["AEC, 200 + 60 epochs", "AEC"],
+    "DEC": ["DEC, layer by layer", "DEC"],
     "IMSAT": ["IMSAT", "IMSAT, leaking"],
-    "SN": ["SN", "SN, untuned"],
+    "SN": ["SN, searched", "SN", "SN, untuned"],
     "SC": [
         "SC",
         "SC, sigma of Table 4.1",
@@ -307,8 +322,10 @@ def readings(cell, where, stored, program=()):
     """{reading: the runs' NMI} of a printed cell: a comparator's, or KNet's.
 
     KNet's are "program", "program, start" (the rows of U before its network moves), "program,
-    images" (k-means on the images at the end), what else was tried, "text", "ours" and "ours, c
-    columns"; those that were not run are left out.
+    images" (k-means on the images at the end), of a part "program, part alone" (the rows of U of
+    the samples that it is trained on) and "program, part's start" (of these samples themselves,
+    before there is a network), what else was tried, "text", "ours" and "ours, c columns"; those
+    that were not run are left out.
     """
     name, method = cell["set"], cell["method"]
     here = {
@@ -316,17 +333,20 @@ def readings(cell, where, stored, program=()):
         for r in stored
         if (r["set"], r["where"]) == (name, where)
     }
-    first = dict(set=name, where="all", update="eig", reading="published")
-    starts = [r["data"] for r in program if where == "all" and first.items() <= r.items()]
+    first = dict(set=name, where=where, update="eig", reading="published")
+    starts = [r["data"] for r in program if first.items() <= r.items()]
     if not method.startswith("KNet"):
         order = READINGS.get(method, [method])
         labels = [(m, data) for data in ("scaled", "raw") for m in order if (m, data) in here]
         found = {", ".join([m] + ["raw"] * (data == "raw")): here[m, data] for m, data in labels}
         if method == "SC" and starts:
             found["the program's start"] = starts[0]
-        return found
+        own = dict(set=name, method=method, where=f"published {where}")
+        return found | {
+            f"{method}, {own['where']}": r["NMI"] for r in stored if own.items() <= r.items()
+        }
     update, found = {"KNet EIG": "eig", "KNet SMA": "sma"}[method], {}
-    if update == "sma" and starts:  # the rows that it scores are never renewed
+    if update == "sma" and starts and where == "all":  # the rows that it scores are never renewed
         found["program"] = starts[0]
     for r in program:
         if (r["set"], r["update"]) == (name, update) and r["where"].endswith(where):
@@ -335,6 +355,8 @@ def readings(cell, where, stored, program=()):
             found.setdefault(", ".join(["program", *beside]), r[LABELS[where]])
             if where == "all" and not beside:
                 found |= {"program, start": r["start"], "program, images": r["images"]}
+            if where == "part" and not beside:
+                found |= {"program, part alone": r["NMI"], "program, part's start": r["data"]}
     if update == "eig":
         found["text"] = here.get(("KNet as described", "scaled"))
     return _run(found | _ours(method, here))
@@ -460,6 +482,26 @@ class Beside:
             if key[1] not in KNETS and more and not near(self.value[key], values):
                 cell = f"{key[0]}, {key[1]}"
                 yield {"cell": cell, "printed": self._print(key), "comes out by": more}
+
+    def tried(self, key, hypotheses):
+        """{assumption: the runs' NMI} for a cell, of rows of hypotheses-4.2."""
+        own = dict(set=key[0], where=self.where, method=key[1].split(" ")[0])
+        return {r["hypothesis"]: r["NMI"] for r in hypotheses if own.items() <= r.items()}
+
+    def misses(self, methods, hypotheses=()):
+        """A row for each cell of some columns that no reading gives: what was tried."""
+        for key in (key for key in self.by if key[1] in methods and self.kind(key) == "not"):
+            yield {
+                "cell": ", ".join(key),
+                "printed": self._print(key),
+                "by the readings": self._listed(key, self.by[key]),
+                "one assumption changed": self._listed(key, self.tried(key, hypotheses)) or "-",
+            }
+
+    def _listed(self, key, found):
+        """Ways and means of their runs, with a sign on those that are near."""
+        signed = lambda v: ("✓ " if near(self.value[key], v) else "") + f"{np.mean(v):.1f}"
+        return "; ".join(f"{how} {signed(values)}" for how, values in found.items())
 
     def kind(self, key):
         """What a cell comes out by: "program" (or plainly), "beside", "ours" only, or "not"."""
