@@ -21,6 +21,7 @@ from ismlit.edition.experiments import (
     cycles,
     deep_peers,
     defaults,
+    hypotheses_4_2,
     network_scaling,
     patience,
     peers,
@@ -909,6 +910,28 @@ def test_the_program_s_table_has_all_its_rows(table):
 def test_table_4_2_has_all_its_rows():
     have = {(r["set"], r["method"], r["data"], r["where"]) for r in STORED["table-4.2"]}
     assert set(table_4_2.wanted()) <= have
+
+
+@pytest.mark.parametrize("row", random_slice("hypotheses-4.2", 3, set="Wine"))
+def test_a_hypothesis_of_tables_4_2_and_4_4_is_recomputed(row):
+    found = hypotheses_4_2.one("Wine", row["where"], row["hypothesis"], 0)
+    assert found["NMI"] == pytest.approx(row["NMI"][0], abs=2)  # a sample of 178
+
+
+def test_the_hypotheses_have_all_their_rows():
+    have = {(r["set"], r["where"], r["method"], r["hypothesis"]) for r in STORED["hypotheses-4.2"]}
+    assert set(hypotheses_4_2.wanted()) == have
+
+
+def test_a_cell_that_no_reading_gives_says_what_was_tried():
+    rows = [{"set": "Wine", "method": "k-means", "data": "scaled", "where": "part", "NMI": [87.0]}]
+    cell = {"set": "Wine", "method": "k-means", "NMI": "25.0"}
+    tried = {"set": "Wine", "where": "part", "method": "k-means", "hypothesis": "mixed"}
+    (row,) = table_4_2.Beside([cell], "part", rows, []).misses(
+        ["k-means"], [tried | {"NMI": [24.0]}, tried | {"where": "all", "NMI": [1.0]}]
+    )
+    assert row["by the readings"] == "k-means 87.0"
+    assert row["one assumption changed"] == "mixed ✓ 24.0"
 
 
 def test_without_torch_the_comparators_say_what_to_install():
