@@ -318,14 +318,14 @@ LABELS = {"all": "NMI", "part": "new"}
 """Which of a row's labels the program reports."""
 
 
-def readings(cell, where, stored, program=()):
+def readings(cell, where, stored, program=(), hypotheses=()):
     """{reading: the runs' NMI} of a printed cell: a comparator's, or KNet's.
 
     KNet's are "program", "program, start" (the rows of U before its network moves), "program,
     images" (k-means on the images at the end), of a part "program, part alone" (the rows of U of
-    the samples that it is trained on) and "program, part's start" (of these samples themselves,
-    before there is a network), what else was tried, "text", "ours" and "ours, c columns"; those
-    that were not run are left out.
+    the samples that it is trained on) and for SMA "program, part's start" (of these samples
+    themselves, whose rows it never renews), what else was tried, "text", "ours" and "ours, c
+    columns"; those that were not run are left out.
     """
     name, method = cell["set"], cell["method"]
     here = {
@@ -356,10 +356,19 @@ def readings(cell, where, stored, program=()):
             if where == "all" and not beside:
                 found |= {"program, start": r["start"], "program, images": r["images"]}
             if where == "part" and not beside:
-                found |= {"program, part alone": r["NMI"], "program, part's start": r["data"]}
+                found["program, part alone"] = r["NMI"]
+    if update == "sma" and where == "part":  # on RCV the parts are any, not the best of 20
+        own = tried((name, "KNet"), where, hypotheses)
+        found["program, part's start"] = [*own.values()][-1] if own else None
     if update == "eig":
         found["text"] = here.get(("KNet as described", "scaled"))
     return _run(found | _ours(method, here))
+
+
+def tried(key, where, hypotheses):
+    """{assumption: the runs' NMI} for a cell, of rows of hypotheses-4.2."""
+    own = dict(set=key[0], where=where, method=key[1].split(" ")[0])
+    return {r["hypothesis"]: r["NMI"] for r in hypotheses if own.items() <= r.items()}
 
 
 def _ours(method, here):
@@ -384,7 +393,7 @@ def shown(printed, values):
     return f"{sign} {np.mean(values):.1f} ± {np.std(values):.1f}"
 
 
-def compare(cell, where, stored, program=()):
+def compare(cell, where, stored, program=(), hypotheses=()):
     """(reading, the runs' NMI, whether near) by which a cell is judged; None if it is empty.
 
     The first reading that comes near, else the nearest one; of KNet those of the program and of
@@ -392,7 +401,7 @@ def compare(cell, where, stored, program=()):
     """
     if not cell["NMI"]:
         return None
-    found = readings(cell, where, stored, program)
+    found = readings(cell, where, stored, program, hypotheses)
     own = {k: v for k, v in found.items() if not k.startswith("ours")} or found
     for reading, values in own.items():
         if near(cell["NMI"], values):
@@ -412,8 +421,8 @@ class Beside:
     cells : list of dict
         Printed, as `ismlit.edition.printed` gives them.
     where : {"all", "part"}
-    stored, program : list of dict
-        The rows of table-4.2 and of program-4.2.
+    stored, program, hypotheses : list of dict
+        The rows of table-4.2, of program-4.2 and of hypotheses-4.2.
 
     Attributes
     ----------
@@ -421,11 +430,12 @@ class Beside:
         {(set, method): the printed number}, and {(set, method): its `readings`}.
     """
 
-    def __init__(self, cells, where, stored, program):
+    def __init__(self, cells, where, stored, program, hypotheses=()):
         self.cells = {(c["set"], c["method"]): c for c in cells if c["NMI"]}
         self.where, self.stored, self.program = where, stored, program
+        self.hypotheses = hypotheses
         self.value = {key: float(c["NMI"]) for key, c in self.cells.items()}
-        self.by = {key: readings(c, where, stored, program) for key, c in self.cells.items()}
+        self.by = {key: readings(c, *self._rows()) for key, c in self.cells.items()}
         self.methods = list(dict.fromkeys(c["method"] for c in cells))
 
     def runs(self, name, method):
@@ -483,19 +493,18 @@ class Beside:
                 cell = f"{key[0]}, {key[1]}"
                 yield {"cell": cell, "printed": self._print(key), "comes out by": more}
 
-    def tried(self, key, hypotheses):
-        """{assumption: the runs' NMI} for a cell, of rows of hypotheses-4.2."""
-        own = dict(set=key[0], where=self.where, method=key[1].split(" ")[0])
-        return {r["hypothesis"]: r["NMI"] for r in hypotheses if own.items() <= r.items()}
+    def tried(self, key):
+        """{assumption: the runs' NMI} for a cell, where one was changed."""
+        return tried(key, self.where, self.hypotheses)
 
-    def misses(self, methods, hypotheses=()):
+    def misses(self, methods):
         """A row for each cell of some columns that no reading gives: what was tried."""
         for key in (key for key in self.by if key[1] in methods and self.kind(key) == "not"):
             yield {
                 "cell": ", ".join(key),
                 "printed": self._print(key),
                 "by the readings": self._listed(key, self.by[key]),
-                "one assumption changed": self._listed(key, self.tried(key, hypotheses)) or "-",
+                "one assumption changed": self._listed(key, self.tried(key)) or "-",
             }
 
     def _listed(self, key, found):
@@ -562,4 +571,7 @@ class Beside:
         return {" ".join(key): self._compared(key)[2] for key in self.by}
 
     def _compared(self, key):
-        return compare(self.cells[key], self.where, self.stored, self.program)
+        return compare(self.cells[key], *self._rows())
+
+    def _rows(self):
+        return self.where, self.stored, self.program, self.hypotheses
