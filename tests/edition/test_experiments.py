@@ -940,6 +940,6 @@ def test_without_torch_the_comparators_say_what_to_install():
         with pytest.raises(ImportError, match=r"pip install ismlit\[deep\]"):
             deep_peers.DEC(2).fit(np.zeros((4, 2)))
         with pytest.warns(UserWarning, match="AEC is left out"):
-            assert list(table_4_2.rows("Wine/AEC")) == []
+            assert list(table_4_2.rows("Wine/AEC/")) == []
     else:
         pytest.skip("PyTorch is installed")
