@@ -1,7 +1,8 @@
 """Comparators of chapter 4 that need PyTorch: AEC and DEC (ClustPy), SpectralNet, IMSAT (ours).
 
 ``pip install ismlit[deep]`` brings them. Widths are those that section 4.4 states; the lengths of
-training are ours: DEC's paper trains for 150 000 steps, which take an hour a run on one core.
+training are ours, but for AEC's of its authors' program: DEC's paper takes 300 000 steps, hours a
+run on one core.
 """
 
 from __future__ import annotations
@@ -110,8 +111,8 @@ class SpectralNet(_Peer):
     """A network that imitates spectral clustering, by the settings of its package's moons example.
 
     Eight neighbours, scale by the second, steps of 0.01; two layers of 128. Appendix B.4 has a
-    Siamese network, batches of 128 and a search over neighbours, which are left out here: in
-    batches of 128 a few neighbours join no arm of a moon.
+    Siamese network, batches of 128 and a search over neighbours, for which see
+    `SearchedSpectralNet`: in batches of 128 a few neighbours join no arm of a moon.
     """
 
     neighbours, scale, rate = 8, 2, 1e-2
