@@ -21,6 +21,7 @@ from ismlit.edition.experiments import (
     cycles,
     deep_peers,
     defaults,
+    hypotheses_4_2,
     network_scaling,
     patience,
     peers,
@@ -911,6 +912,27 @@ def test_table_4_2_has_all_its_rows():
     assert set(table_4_2.wanted()) <= have
 
 
+@pytest.mark.parametrize("row", random_slice("hypotheses-4.2", 3, set="Wine"))
+def test_a_hypothesis_of_tables_4_2_and_4_4_is_recomputed(row):
+    found = hypotheses_4_2.one("Wine", row["where"], row["hypothesis"], 0)
+    assert found["NMI"] == pytest.approx(row["NMI"][0], abs=2)  # a sample of 178
+
+
+def test_the_hypotheses_have_all_their_rows():
+    have = {(r["set"], r["where"], r["method"], r["hypothesis"]) for r in STORED["hypotheses-4.2"]}
+    assert set(hypotheses_4_2.wanted()) == have
+
+
+def test_a_cell_that_no_reading_gives_says_what_was_tried():
+    rows = [{"set": "Wine", "method": "k-means", "data": "scaled", "where": "part", "NMI": [87.0]}]
+    cell = {"set": "Wine", "method": "k-means", "NMI": "25.0"}
+    tried = {"set": "Wine", "where": "part", "method": "k-means", "hypothesis": "mixed"}
+    assumed = [tried | {"NMI": [24.0]}, tried | {"where": "all", "NMI": [1.0]}]
+    (row,) = table_4_2.Beside([cell], "part", rows, [], assumed).misses(["k-means"])
+    assert row["by the readings"] == "k-means 87.0"
+    assert row["one assumption changed"] == "mixed ✓ 24.0"
+
+
 def test_without_torch_the_comparators_say_what_to_install():
     try:
         import torch  # noqa: F401
@@ -918,6 +940,6 @@ def test_without_torch_the_comparators_say_what_to_install():
         with pytest.raises(ImportError, match=r"pip install ismlit\[deep\]"):
             deep_peers.DEC(2).fit(np.zeros((4, 2)))
         with pytest.warns(UserWarning, match="AEC is left out"):
-            assert list(table_4_2.rows("Wine/AEC")) == []
+            assert list(table_4_2.rows("Wine/AEC/")) == []
     else:
         pytest.skip("PyTorch is installed")

@@ -1,7 +1,8 @@
 """Comparators of chapter 4 that need PyTorch: AEC and DEC (ClustPy), SpectralNet, IMSAT (ours).
 
 ``pip install ismlit[deep]`` brings them. Widths are those that section 4.4 states; the lengths of
-training are ours: DEC's paper trains for 150 000 steps, which take an hour a run on one core.
+training are ours, but for AEC's of its authors' program: DEC's paper takes 300 000 steps, hours a
+run on one core.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 import contextlib
 import io
 import warnings
+from itertools import chain, pairwise
+from pathlib import Path
 
 import numpy as np
+from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 
 PRETRAINING = 50  # epochs of an autoencoder before clusters are sought
@@ -65,16 +69,18 @@ def _silence():
 
 
 class _ClustPy(_Peer):
+    epochs = PRETRAINING, CLUSTERING
+
     def _train(self, X):
         from clustpy import deep
         from clustpy.deep.neural_networks import FeedforwardAutoencoder
 
         layers = {"layers": [X.shape[1], *self.hidden, 10]}
-        self.model = getattr(deep, type(self).__name__)(
+        self.model = getattr(deep, self.method)(
             n_clusters=self.n_clusters,
             batch_size=self.batch_size,
-            pretrain_epochs=PRETRAINING,
-            clustering_epochs=CLUSTERING,
+            pretrain_epochs=self.epochs[0],
+            clustering_epochs=self.epochs[1],
             neural_network=(FeedforwardAutoencoder, layers),
             random_state=self.random_state,
         ).fit(X)
@@ -86,21 +92,27 @@ class _ClustPy(_Peer):
 class AEC(_ClustPy):
     """Autoencoder whose code is pulled to the k-means centres; hidden layers 1000, 250, 50."""
 
-    hidden, batch_size = (1000, 250, 50), 100
+    method, hidden, batch_size = "AEC", (1000, 250, 50), 100
+
+
+class LongAEC(AEC):
+    """As many epochs as its authors' program takes for the autoencoder, and for the clusters."""
+
+    epochs = 200, 60
 
 
 class DEC(_ClustPy):
     """Autoencoder with soft assignments sharpened in turns; hidden layers 500, 500, 2000."""
 
-    hidden, batch_size = (500, 500, 2000), 256
+    method, hidden, batch_size = "DEC", (500, 500, 2000), 256
 
 
 class SpectralNet(_Peer):
     """A network that imitates spectral clustering, by the settings of its package's moons example.
 
     Eight neighbours, scale by the second, steps of 0.01; two layers of 128. Appendix B.4 has a
-    Siamese network, batches of 128 and a search over neighbours, which are left out here: in
-    batches of 128 a few neighbours join no arm of a moon.
+    Siamese network, batches of 128 and a search over neighbours, for which see
+    `SearchedSpectralNet`: in batches of 128 a few neighbours join no arm of a moon.
     """
 
     neighbours, scale, rate = 8, 2, 1e-2
@@ -206,11 +218,166 @@ class LeakingIMSAT(IMSAT):
     leaking = True
 
 
+class LayeredDEC(_Peer):
+    """DEC as its paper trains it, for a `part` of its steps (Xie, Girshick and Farhadi 2016).
+
+    Each layer first by itself, with a fifth of its inputs and units dropped (50 000 steps), then
+    the autoencoder (100 000); batches of 256, a rate of 0.1 that falls tenfold every 20 000 steps,
+    momentum of 0.9. Then the assignments are sharpened at a rate of 0.01, with new targets every
+    140 steps, until fewer than a thousandth of the labels change; at most `most` steps.
+    """
+
+    hidden, batch, part, most = (500, 500, 2000, 10), 256, 0.01, 2000
+
+    def _train(self, X):
+        t = torch()
+        sizes = [X.shape[1], *self.hidden]
+        pairs = [(t.nn.Linear(a, b), t.nn.Linear(b, a)) for a, b in pairwise(sizes)]
+        for layer in chain.from_iterable(pairs):
+            t.nn.init.normal_(layer.weight, 0, 0.01)
+            t.nn.init.zeros_(layer.bias)
+        self.up, self.down = [up for up, _ in pairs], [down for _, down in pairs[::-1]]
+        V = X = t.tensor(X)
+        for k, pair in enumerate(pairs):
+            alone = self._alone(pair, k == 0, k == len(pairs) - 1)
+            self._descend(pair, V, alone, 50_000)
+            with t.no_grad():
+                V = alone(V, coded=True)
+        whole = lambda X: self._pass(self.down, self._code(X))
+        self._descend([*self.up, *self.down], X, whole, 100_000)
+        self._sharpen(X)
+
+    def _alone(self, pair, first, last):
+        """What one layer and its inverse make of V, with parts dropped; or the code of V."""
+        t = torch()
+        drop = lambda V, kept=False: V if kept else t.nn.functional.dropout(V, 0.2)
+
+        def through(V, coded=False):
+            U = pair[0](drop(V, first or coded))
+            U = U if last else t.relu(U)
+            V = U if coded else pair[1](drop(U, last))
+            return V if coded or first else t.relu(V)
+
+        return through
+
+    def _pass(self, layers, V):
+        for k, layer in enumerate(layers):
+            V = layer(V) if k == len(layers) - 1 else torch().relu(layer(V))
+        return V
+
+    def _code(self, X):
+        return self._pass(self.up, X)
+
+    def _descend(self, layers, V, through, steps):
+        """Lower half the squared error of batches of V."""
+        t = torch()
+        descent = t.optim.SGD(
+            [p for layer in layers for p in layer.parameters()], 0.1, momentum=0.9
+        )
+        falls = t.optim.lr_scheduler.StepLR(descent, int(20_000 * self.part))
+        for _, rows in zip(range(int(steps * self.part)), self._batches(len(V))):
+            loss = ((through(V[rows]) - V[rows]) ** 2).sum(dim=1).mean() / 2
+            descent.zero_grad()
+            loss.backward()
+            descent.step()
+            falls.step()
+
+    def _batches(self, n):
+        while True:
+            yield from (rows for rows in torch().randperm(n).split(min(self.batch, n)))
+
+    def _sharpen(self, X):
+        t = torch()
+        with t.no_grad():
+            means = KMeans(self.n_clusters, n_init=20, random_state=self.random_state)
+            labels = means.fit_predict(self._code(X).numpy())
+        self.centres = t.tensor(means.cluster_centers_, dtype=t.float32, requires_grad=True)
+        weights = [p for layer in self.up for p in layer.parameters()]
+        descent = t.optim.SGD([*weights, self.centres], 0.01, momentum=0.9)
+        batches = self._batches(len(X))
+        for turn in range(self.most // 140):
+            with t.no_grad():
+                shares = self._shares(X)
+                before, labels = labels, shares.argmax(dim=1).numpy()
+                target = shares**2 / shares.sum(dim=0)
+                target = target / target.sum(dim=1, keepdim=True)
+            if turn and np.mean(labels != before) < 0.001:
+                break
+            for _, rows in zip(range(140), batches):
+                own = self._shares(X[rows])
+                loss = (target[rows] * (target[rows] / own).log()).sum(dim=1).mean()
+                descent.zero_grad()
+                loss.backward()
+                descent.step()
+
+    def _shares(self, X):
+        """Soft assignments (n, c), by Student's t with one degree of freedom."""
+        near = 1 / (1 + ((self._code(X)[:, None] - self.centres) ** 2).sum(dim=2))
+        return near / near.sum(dim=1, keepdim=True)
+
+    def _label(self, X):
+        with torch().no_grad():
+            return self._shares(torch().tensor(X)).argmax(dim=1).numpy()
+
+
+class SearchedSpectralNet(_Peer):
+    """SpectralNet by appendix B.4: the number of neighbours that has the least loss on a tenth.
+
+    One number from 2 to 10 for the graph, for the scale and for the positive pairs of the Siamese
+    network. Batches of 128, steps of 0.001; two layers of 128 in either network.
+    """
+
+    numbers = range(2, 11)
+
+    def _train(self, X):
+        from spectralnet import SpectralNet
+        from spectralnet._trainers import _siamesenet_trainer
+
+        stored = Path(_siamesenet_trainer.__file__).with_name("weights") / "siamese_weights.pth"
+        self.models, self.losses = [], []
+        for number in self.numbers:
+            stored.unlink(missing_ok=True)  # of the run before: it would be taken as trained
+            model = SpectralNet(
+                n_clusters=self.n_clusters,
+                should_use_siamese=True,
+                siamese_hiddens=[128, 128, 10],
+                siamese_epochs=10,
+                siamese_n_nbg=number,
+                siamese_batch_size=128,
+                spectral_hiddens=[128, 128, self.n_clusters],
+                spectral_epochs=CLUSTERING,
+                spectral_batch_size=128,
+                spectral_n_nbg=number,
+                spectral_scale_k=number,
+                spectral_lr=1e-3,
+            )
+            torch().manual_seed(self.random_state)  # the same tenth for all
+            model.fit(torch().tensor(X))
+            torch().manual_seed(self.random_state)
+            held = model.spectral_trainer._get_data_loader()[-1]
+            self.losses.append(float(model.spectral_trainer.validate(held)))
+            self.models.append(model)
+        stored.unlink(missing_ok=True)
+        self.model = self.models[int(np.argmin(self.losses))]
+
+    def _label(self, X):
+        return self.model.predict(torch().tensor(X))
+
+    def labels_by_number(self, X):
+        """Clusters of X (n, d) by each number of neighbours."""
+        with _silence():
+            X = torch().tensor(np.asarray(X, np.float32))
+            return [model.predict(X) for model in self.models]
+
+
 PEERS = {
     "AEC": AEC,
+    "AEC, 200 + 60 epochs": LongAEC,
     "DEC": DEC,
+    "DEC, layer by layer": LayeredDEC,
     "IMSAT": IMSAT,
     "IMSAT, leaking": LeakingIMSAT,
     "SN": SpectralNet,
     "SN, untuned": UntunedSpectralNet,
+    "SN, searched": SearchedSpectralNet,
 }

@@ -184,6 +184,19 @@ def data_of(name, form="scaled"):
     return (scale(X) if form == "scaled" else X), bunch.target
 
 
+def learnt_on(name, form, where, seed):
+    """X (n, d) that is learnt on, its y, and X and y that labels are given to."""
+    X, y = data_of(name, form)
+    if where == "all":
+        return X, y, X, y
+    if where == "published part":  # 300 points, and the 30 000 that they were tested on
+        spiral = datasets.load_spiral_300()
+        return scale(spiral.data), spiral.target, scale(spiral.new), spiral.new_target
+    size = round(SHARE[name] * len(X))
+    rows = np.random.RandomState(seed).choice(len(X), size, replace=False)
+    return X[rows], y[rows], X, y
+
+
 def nmi(y, labels):
     """NMI in percent, over the geometric mean of the entropies (4.18)."""
     return 100 * normalized_mutual_info_score(y, labels, average_method="geometric")
@@ -193,25 +206,24 @@ def one(name, method, seed, form="scaled", where="all"):
     """{"NMI": ..., "NMI, trained": ..., "seconds": ...} of one run.
 
     where: "all" samples, or a "part" of the size of Table 4.4, drawn anew for every seed, the
-    clusters then of all samples.
+    clusters then of all samples; or Spiral1's "published part".
     """
-    X, y = data_of(name, form)
-    rows = np.arange(len(X))
-    if where == "part":
-        size = round(SHARE[name] * len(X))
-        rows = np.random.RandomState(seed).choice(len(X), size, replace=False)
+    Z, z, X, y = learnt_on(name, form, where, seed)
     c = len(np.unique(y))
     with warnings.catch_warnings():  # what does not converge is a result here
         warnings.simplefilter("ignore")
         start = time.perf_counter()
-        model = METHODS[method](name, c, seed, X[rows]).fit(X[rows])
+        model = METHODS[method](name, c, seed, Z).fit(Z)
         seconds = time.perf_counter() - start
         labels = model.labels_ if where == "all" else model.predict(X)
     found = {
         "NMI": nmi(y, labels),
-        "NMI, trained": nmi(y[rows], model.labels_),
+        "NMI, trained": nmi(z, model.labels_),
         "seconds": seconds,
     }
+    if where == "all" and hasattr(model, "losses"):  # a search, by the loss
+        of_each = [nmi(y, labels) for labels in model.labels_by_number(X)]
+        found |= {"losses": model.losses, "by number": of_each}
     if isinstance(model, KNetClustering):
         found |= {"objective": model.renewals_["objective"][-1], "converged": model.converged_}
     return found
@@ -226,8 +238,15 @@ def row_of(name, method, form="scaled", where="all", seeds=10, jobs=1):
 AT_THEIR_BEST = {
     "SN": [(name, where) for name in SETS if name != "RCV" for where in ("all", "part")],
     "IMSAT": [(name, "all") for name in ("Moon", "Cancer", "Wine", "Face")],
+    "AEC, 200 + 60 epochs": [
+        (name, where) for name in ("Moon", "Spiral1", "Cancer", "Wine") for where in ("all", "part")
+    ],
+    "DEC, layer by layer": [("Wine", "all")],
+    "SN, searched": [(name, "all") for name in ("Moon", "Cancer", "Wine")],
 }
-"""Where these were run, for their time; the untuned and the leaking one everywhere."""
+"""Where these were run, for their time; the brief, the untuned and the leaking one everywhere."""
+LONGEST = {"AEC, 200 + 60 epochs": 3, "DEC, layer by layer": 1, "SN, searched": 1}
+"""How often; of AEC the store has one run on all of Spiral1."""
 
 
 def seeds_of(name, method, folds=10):
@@ -238,7 +257,7 @@ def seeds_of(name, method, folds=10):
     if method not in PEERS and not method.startswith("KNet"):
         return min(folds, 3 if name == "RCV" else 10)
     plain = method in ("KNet EIG", "KNet SMA")
-    most = {"IMSAT": 3, "IMSAT, leaking": 3}.get(method, 10 if plain else 5)
+    most = (LONGEST | {"IMSAT": 3, "IMSAT, leaking": 3}).get(method, 10 if plain else 5)
     return min(folds, most, {"RCV": 2, "Spiral1": 5, "Face": 5}.get(name, 10))
 
 
@@ -261,6 +280,7 @@ def wanted():
         if name not in ("Moon", "Wine"):
             yield name, "k-means", "raw", "all"
     yield "Spiral1", "KNet, local start", "scaled", "part"
+    yield "Spiral1", "k-means", "scaled", "published part"
     for method, places in AT_THEIR_BEST.items():
         for name, where in places:
             yield name, method, "scaled", where
@@ -288,8 +308,10 @@ def rows(only="", folds=10, jobs=1):
 MARGIN = 3.0
 """Points of NMI that another implementation or draw may change."""
 READINGS = {
+    "AEC": ["AEC, 200 + 60 epochs", "AEC"],
+    "DEC": ["DEC, layer by layer", "DEC"],
     "IMSAT": ["IMSAT", "IMSAT, leaking"],
-    "SN": ["SN", "SN, untuned"],
+    "SN": ["SN, searched", "SN", "SN, untuned"],
     "SC": [
         "SC",
         "SC, sigma of Table 4.1",
@@ -303,11 +325,13 @@ LABELS = {"all": "NMI", "part": "new"}
 """Which of a row's labels the program reports."""
 
 
-def readings(cell, where, stored, program=()):
+def readings(cell, where, stored, program=(), hypotheses=()):
     """{reading: the runs' NMI} of a printed cell: a comparator's, or KNet's.
 
     KNet's are "program", "program, start" (the rows of U before its network moves), "program,
-    images" (k-means on the images at the end), what else was tried, "text", "ours" and "ours, c
+    images" (k-means on the images at the end), of a part "program, part alone" (the rows of U of
+    the samples that it is trained on) and for SMA "program, part's start" (of these samples
+    themselves, whose rows it never renews), what else was tried, "text", "ours" and "ours, c
     columns"; those that were not run are left out.
     """
     name, method = cell["set"], cell["method"]
@@ -316,17 +340,20 @@ def readings(cell, where, stored, program=()):
         for r in stored
         if (r["set"], r["where"]) == (name, where)
     }
-    first = dict(set=name, where="all", update="eig", reading="published")
-    starts = [r["data"] for r in program if where == "all" and first.items() <= r.items()]
+    first = dict(set=name, where=where, update="eig", reading="published")
+    starts = [r["data"] for r in program if first.items() <= r.items()]
     if not method.startswith("KNet"):
         order = READINGS.get(method, [method])
         labels = [(m, data) for data in ("scaled", "raw") for m in order if (m, data) in here]
         found = {", ".join([m] + ["raw"] * (data == "raw")): here[m, data] for m, data in labels}
         if method == "SC" and starts:
             found["the program's start"] = starts[0]
-        return found
+        own = dict(set=name, method=method, where=f"published {where}")
+        return found | {
+            f"{method}, {own['where']}": r["NMI"] for r in stored if own.items() <= r.items()
+        }
     update, found = {"KNet EIG": "eig", "KNet SMA": "sma"}[method], {}
-    if update == "sma" and starts:  # the rows that it scores are never renewed
+    if update == "sma" and starts and where == "all":  # the rows that it scores are never renewed
         found["program"] = starts[0]
     for r in program:
         if (r["set"], r["update"]) == (name, update) and r["where"].endswith(where):
@@ -335,9 +362,20 @@ def readings(cell, where, stored, program=()):
             found.setdefault(", ".join(["program", *beside]), r[LABELS[where]])
             if where == "all" and not beside:
                 found |= {"program, start": r["start"], "program, images": r["images"]}
+            if where == "part" and not beside:
+                found["program, part alone"] = r["NMI"]
+    if update == "sma" and where == "part":  # on RCV the parts are any, not the best of 20
+        own = tried((name, "KNet"), where, hypotheses)
+        found["program, part's start"] = [*own.values()][-1] if own else None
     if update == "eig":
         found["text"] = here.get(("KNet as described", "scaled"))
     return _run(found | _ours(method, here))
+
+
+def tried(key, where, hypotheses):
+    """{assumption: the runs' NMI} for a cell, of rows of hypotheses-4.2."""
+    own = dict(set=key[0], where=where, method=key[1].split(" ")[0])
+    return {r["hypothesis"]: r["NMI"] for r in hypotheses if own.items() <= r.items()}
 
 
 def _ours(method, here):
@@ -362,7 +400,7 @@ def shown(printed, values):
     return f"{sign} {np.mean(values):.1f} ± {np.std(values):.1f}"
 
 
-def compare(cell, where, stored, program=()):
+def compare(cell, where, stored, program=(), hypotheses=()):
     """(reading, the runs' NMI, whether near) by which a cell is judged; None if it is empty.
 
     The first reading that comes near, else the nearest one; of KNet those of the program and of
@@ -370,7 +408,7 @@ def compare(cell, where, stored, program=()):
     """
     if not cell["NMI"]:
         return None
-    found = readings(cell, where, stored, program)
+    found = readings(cell, where, stored, program, hypotheses)
     own = {k: v for k, v in found.items() if not k.startswith("ours")} or found
     for reading, values in own.items():
         if near(cell["NMI"], values):
@@ -390,8 +428,8 @@ class Beside:
     cells : list of dict
         Printed, as `ismlit.edition.printed` gives them.
     where : {"all", "part"}
-    stored, program : list of dict
-        The rows of table-4.2 and of program-4.2.
+    stored, program, hypotheses : list of dict
+        The rows of table-4.2, of program-4.2 and of hypotheses-4.2.
 
     Attributes
     ----------
@@ -399,11 +437,12 @@ class Beside:
         {(set, method): the printed number}, and {(set, method): its `readings`}.
     """
 
-    def __init__(self, cells, where, stored, program):
+    def __init__(self, cells, where, stored, program, hypotheses=()):
         self.cells = {(c["set"], c["method"]): c for c in cells if c["NMI"]}
         self.where, self.stored, self.program = where, stored, program
+        self.hypotheses = hypotheses
         self.value = {key: float(c["NMI"]) for key, c in self.cells.items()}
-        self.by = {key: readings(c, where, stored, program) for key, c in self.cells.items()}
+        self.by = {key: readings(c, *self._rows()) for key, c in self.cells.items()}
         self.methods = list(dict.fromkeys(c["method"] for c in cells))
 
     def runs(self, name, method):
@@ -460,6 +499,25 @@ class Beside:
             if key[1] not in KNETS and more and not near(self.value[key], values):
                 cell = f"{key[0]}, {key[1]}"
                 yield {"cell": cell, "printed": self._print(key), "comes out by": more}
+
+    def tried(self, key):
+        """{assumption: the runs' NMI} for a cell, where one was changed."""
+        return tried(key, self.where, self.hypotheses)
+
+    def misses(self, methods):
+        """A row for each cell of some columns that no reading gives: what was tried."""
+        for key in (key for key in self.by if key[1] in methods and self.kind(key) == "not"):
+            yield {
+                "cell": ", ".join(key),
+                "printed": self._print(key),
+                "by the readings": self._listed(key, self.by[key]),
+                "one assumption changed": self._listed(key, self.tried(key)) or "-",
+            }
+
+    def _listed(self, key, found):
+        """Ways and means of their runs, with a sign on those that are near."""
+        signed = lambda v: ("✓ " if near(self.value[key], v) else "") + f"{np.mean(v):.1f}"
+        return "; ".join(f"{how} {signed(values)}" for how, values in found.items())
 
     def kind(self, key):
         """What a cell comes out by: "program" (or plainly), "beside", "ours" only, or "not"."""
@@ -520,4 +578,7 @@ class Beside:
         return {" ".join(key): self._compared(key)[2] for key in self.by}
 
     def _compared(self, key):
-        return compare(self.cells[key], self.where, self.stored, self.program)
+        return compare(self.cells[key], *self._rows())
+
+    def _rows(self):
+        return self.where, self.stored, self.program, self.hypotheses
