@@ -17,19 +17,26 @@ SCALE = 2
 LARGEST = 450_000
 """Characters beyond which a drawing is shown as a PNG."""
 
-_DARK = {"#000000": "#ced6dd", "#ffffff": "#121212", "#332288": "#9d8df1", "#882255": "#d9679b"}
-_DARK |= {"#0072b2": "#3d9bd8"}
-"""Colours that a dark page would swallow, and what they become there."""
+
+def _grey(level):
+    return f"#{round(255 * level):02x}" + 2 * f"{round(255 * level):02x}"
+
+
+DARK = {_grey(k / 20): _grey(0.82 - 0.75 * k / 20) for k in range(21)}
+DARK |= {"#d3d3d3": _grey(0.2), "#0072b2": "#3d9bd8", "#332288": "#9d8df1", "#882255": "#d9679b"}
+"""What becomes of a colour on a dark page: of greys, the page's ink and paper with them, and of
+those that a dark page would swallow."""
 
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 
-def _theme():
+def _theme(text):
     """Rules for the dark theme: a browser asks for the scheme of the page around the drawing."""
-    rules = [f"svg {{ fill: {_DARK['#000000']} }}"]  # words have no fill of their own
-    for light, dark in _DARK.items():
+    rules = [f"svg {{ fill: {DARK['#000000']} }}"]  # words have no fill of their own
+    for light, dark in DARK.items():
         for part in ("fill", "stroke"):
-            rules.append(f'[style*="{part}: {light}"] {{ {part}: {dark} !important }}')
+            if f"{part}: {light}" in text:
+                rules.append(f'[style*="{part}: {light}"] {{ {part}: {dark} !important }}')
     return "<style>@media (prefers-color-scheme: dark) { " + " ".join(rules) + " }</style>"
 
 
@@ -95,7 +102,7 @@ def drawing(figure):
         )
     text = re.sub(r"\s+", " ", re.sub(r"<!--.*?-->", "", text)).replace("> <", "><")
     text = re.sub(r' (?:d|x|y|points)="[^"]*"', _shorter, text)
-    return re.sub(r"(<svg[^>]*>)", rf"\1{_theme()}", text, count=1)
+    return re.sub(r"(<svg[^>]*>)", rf"\1{_theme(text)}", text, count=1)
 
 
 def _pixels(figure):

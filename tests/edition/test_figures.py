@@ -40,8 +40,8 @@ def test_ink_and_paper_change_with_the_theme():
     """A rule for every colour that a dark page would swallow, and no ground of its own."""
     text = drawing(scatter(20))
     rules = text[: text.index("</style>")]
-    for colour in ("#000000", "#ffffff"):
-        assert f'[style*="fill: {colour}"]' in rules and f'[style*="stroke: {colour}"]' in rules
+    assert '[style*="stroke: #000000"]' in rules and '[style*="fill: #ffffff"]' in rules
+    assert "stroke: #cccccc" in rules and "#333333" not in rules  # the legend's frame; not there
     body = text[len(rules) :]
     assert "fill: none" in body.split("patch_2")[0]
 
