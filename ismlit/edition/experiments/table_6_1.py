@@ -82,7 +82,7 @@ TEXT = {loss: f"{loss}, text" for loss in ("H", "CE", "MSE")}
 TURNS = 3
 """Of sigma and W, in a layer of the text's network."""
 TEXT_FOLDS = dict(random=2, adver=2, spiral=1, wine=1, cancer=1, car=1, face=1, divorce=2)
-"""How many of the ten folds the text's reading runs on, for their time; not all are stored yet."""
+"""How many of the ten folds the text's reading runs on, for their time."""
 METHODS = (*NETWORKS, STOPPED, *TEXT.values(), *MLPS, *PEERS)
 
 
@@ -340,21 +340,14 @@ def cells_of(row):
 
 
 def values(row, reading, stored, program):
-    """{column: its values over the folds} of a printed row by a reading; {} if it was not run.
-
-    Where the program's perceptron was not run, for its time, scikit-learn's of that width and
-    depth is taken.
-    """
+    """{column: its values over the folds} of a printed row by a reading; {} if it was not run."""
     name, method = row["set"], row["method"]
     rows = {(r["set"], r["method"]): r for r in stored}
     if reading == "text":
         found = rows.get((name, TEXT[method]), {})
         return found | ({"MSE": found["MSE of shares"]} if "MSE of shares" in found else {})
     if reading == PROGRAM:
-        own = {(r["set"], r["method"]): r for r in program}
-        if (name, method) in own:
-            return own[name, method]
-        reading = f"{method}, 300 wide"
+        return {(r["set"], r["method"]): r for r in program}[name, method]
     found = rows[name, reading]
     return found | {"test": found["test, own scaling"], "C": found["C mean"]}
 
