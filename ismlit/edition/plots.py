@@ -40,12 +40,25 @@ def _line(k):
 def _scatter(ax, Z, y, names=None, size=14, alpha=0.7):
     """Points Z (n, 2), or (n, 1) against a jitter, class by class, each with its look."""
     Z, y = np.asarray(Z), np.asarray(y)
+    names = _named(np.unique(y), names)
     second = Z[:, 1] if Z.shape[1] > 1 else np.random.default_rng(0).uniform(-1, 1, len(Z))
-    for k, label in enumerate(np.unique(y)):
+    for k, (label, name) in enumerate(names.items()):
         here = y == label
-        name = label if names is None else names[k]
         ax.scatter(Z[here, 0], second[here], size, alpha=alpha, label=name, **look(k))
     return ax
+
+
+def _named(labels, names):
+    """{label: name}; a ValueError for a list that cannot be that of the sorted labels."""
+    if isinstance(names, dict):
+        return {label: names[label] for label in labels}
+    given, own = (list(map(str, words)) for words in (labels if names is None else names, labels))
+    if len(given) != len(own) or (given != own and sorted(given) == sorted(own)):
+        raise ValueError(
+            f"names must be one for each label, in their sorted order, {own}, got {given}: leave "
+            "them out, or give a dict from label to name"
+        )
+    return dict(zip(labels, given))
 
 
 def _leading(Z, count):
@@ -60,6 +73,8 @@ def _axis(ax, size=(5, 3.2)):
 
 def plot_projection(Z, y, names=None, ax=None):
     """Scatter of projected samples Z (n, 2), or (n, 1) against a jitter, by class y.
+
+    `names` for the legend: a dict from label to name, or a list in the sorted order of the labels.
 
     Examples
     --------

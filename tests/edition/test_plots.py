@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pytest
 
 from ismlit.edition.plots import plot_decision, plot_history, plot_projection
 
@@ -24,6 +25,18 @@ def test_ten_classes_have_ten_looks():
     lines = plot_history(results).get_lines()
     drawn = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines}
     assert len(drawn) == 10
+    plt.close("all")
+
+
+def test_a_legend_names_the_classes_that_are_drawn():
+    """By a dict in any order; a list in another order than that of the labels is refused."""
+    Z, y = np.random.default_rng(0).standard_normal((6, 2)), ["warn", "ok", "fail"] * 2
+    names = lambda given: plot_projection(Z, y, given).get_legend_handles_labels()[1]
+    assert names(None) == names(["fail", "ok", "warn"]) == ["fail", "ok", "warn"]
+    assert names({"ok": "A", "warn": "B", "fail": "C"}) == ["C", "A", "B"]
+    for wrong in (["ok", "warn", "fail"], ["A", "B"]):
+        with pytest.raises(ValueError, match="in their sorted order"):
+            names(wrong)
     plt.close("all")
 
 
