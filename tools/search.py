@@ -48,7 +48,8 @@ def words_of(section):
         part.decompose()
     for inner in section.find_all(["section", "h1", "h2", "h3", "h4"]):
         inner.extract()
-    return re.sub(r"\s+", " ", section.get_text(" ")).replace(" ,", ",").replace(" .", ".").strip()
+    text = re.sub(r"\s+", " ", section.get_text(" "))
+    return re.sub(r"([(\[“]) | ([,.:;?!)\]”])", r"\1\2", text).strip()
 
 
 def sections(page, markup):
