@@ -26,6 +26,8 @@ DARK = {_grey(k / 20): _grey(0.82 - 0.75 * k / 20) for k in range(21)}
 DARK |= {"#d3d3d3": _grey(0.2), "#0072b2": "#3d9bd8", "#332288": "#9d8df1", "#882255": "#d9679b"}
 """What becomes of a colour on a dark page: of greys, the page's ink and paper with them, and of
 those that a dark page would swallow."""
+HEAVY = 300_000
+"""Bytes beyond which a PNG makes do with fewer colours."""
 
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
@@ -106,7 +108,7 @@ def drawing(figure):
 
 
 def _pixels(figure):
-    """A figure as PNG of 256 colours, a quarter of the bytes; and its size on the page."""
+    """A figure as PNG of few colours, a quarter of the bytes; and its size on the page."""
     from PIL import Image
 
     file = io.BytesIO()
@@ -114,8 +116,11 @@ def _pixels(figure):
         file, format="png", dpi=SCALE * figure.dpi, bbox_inches="tight", facecolor="white"
     )
     image = Image.open(file).convert("RGB")
-    small = io.BytesIO()
-    image.quantize(256, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+    for colours in (256, 64):
+        small = io.BytesIO()
+        image.quantize(colours, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+        if small.tell() <= HEAVY:
+            break
     return small.getvalue(), [round(side / SCALE) for side in image.size]
 
 
