@@ -191,7 +191,7 @@ def grassmann_trust_region(
     """Riemannian trust region with exact Hessian products (GM; Boumal and Absil 2011).
 
     Parameters and result as for `ismlit.ism`; `tol` bounds the gradient relative to
-    ||Phi|| at the start. Needs pymanopt (``pip install 'ismlit[book]'``).
+    ||Phi|| at the start. Needs pymanopt (``pip install 'ismlit[notebooks]'``).
 
     Examples
     --------
@@ -210,7 +210,7 @@ def grassmann_trust_region(
         from pymanopt.optimizers import TrustRegions
     except ImportError as error:
         raise ImportError(
-            "grassmann_trust_region needs pymanopt: pip install 'ismlit[book]'"
+            "grassmann_trust_region needs pymanopt: pip install 'ismlit[notebooks]'"
         ) from error
 
     problem = as_problem(X, gamma, kernel, n_jobs)

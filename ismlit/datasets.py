@@ -167,7 +167,7 @@ def load_flower(blanked=False):
     try:
         from PIL import Image
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("Pillow is missing: pip install 'ismlit[book]'") from error
+        raise ModuleNotFoundError("Pillow is missing: pip install 'ismlit[notebooks]'") from error
     with Image.open(fetch("flower-blanked" if blanked else "flower")[0]) as image:
         pixels = np.asarray(image.convert("RGB"))
     colours, index = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True)

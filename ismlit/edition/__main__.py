@@ -19,7 +19,7 @@ try:
         used_by,
     )
 except ModuleNotFoundError as error:  # the library does without what the book needs
-    raise SystemExit(f"{error.name} is missing: pip install 'ismlit[book]'") from error
+    raise SystemExit(f"{error.name} is missing: pip install 'ismlit[notebooks]'") from error
 
 
 def describe(claim_id):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from html import escape
+from itertools import groupby
 from pathlib import Path
 
 from ismlit.edition.evidence import KNOWN, Evidence
@@ -13,7 +14,7 @@ from ismlit.edition.ledger import SIGNS, ClaimError, ledger
 
 
 def check(*ids_and_evidence, against=None):
-    """Hold evidence against the ledger, and show one badge for each claim.
+    """Hold evidence against the ledger, and show a badge: one for claims of the same verdict.
 
     Parameters
     ----------
@@ -49,7 +50,8 @@ def check(*ids_and_evidence, against=None):
         verdict = ledger()[claim_id].verdict
         if verdict not in found:
             raise ClaimError(f"{claim_id}: the ledger says {verdict!r}, the evidence {found}")
-    _show([Badge(claim_id, ledger()[claim_id].verdict, evidence) for claim_id in ids])
+    by_verdict = groupby(ids, key=lambda claim_id: ledger()[claim_id].verdict)
+    _show([Badge(tuple(alike), verdict, evidence) for verdict, alike in by_verdict])
 
 
 def outcome(evidence, against=None):
@@ -82,10 +84,10 @@ def outcome(evidence, against=None):
 
 
 class Badge:
-    """One claim with its verdict and how it is known, as text and as HTML."""
+    """Claims with one verdict and how they are known, as text and as HTML."""
 
-    def __init__(self, claim_id, verdict, evidence):
-        self.claim_id, self.verdict = claim_id, verdict
+    def __init__(self, ids, verdict, evidence):
+        self.ids, self.verdict = ids, verdict
         self.known = min((e.known for e in evidence), key=KNOWN.index)
         best = [e for e in evidence if e.known == self.known]
         self.detail = "; ".join(e.detail for e in best if e.detail)
@@ -100,14 +102,18 @@ class Badge:
             yield ", ".join(f"{name} {'✓' if ok else '✗'}" for name, ok in self.cells.items())
 
     def text(self):
-        """One stable line."""
+        """One stable line for each claim."""
         spoilt = [f"rejected: {', '.join(self.rejected)}"] if self.rejected else []
-        return f"{self.claim_id}: {' · '.join([self.verdict, *self.parts(), *spoilt])}"
+        told = " · ".join([self.verdict, *self.parts(), *spoilt])
+        return "\n".join(f"{claim_id}: {told}" for claim_id in self.ids)
 
     def html(self):
-        """The same with a sign, a class for the colour and a link to the ledger's row."""
+        """The same with a sign, a class for the colour and links to the ledger's rows."""
         known, *rest = map(escape, self.parts())
-        href = f"{_to_the_root()}ledger.html#claim-{self.claim_id}"
+        row = f"{_to_the_root()}ledger.html#claim-"
+        links = " ".join(
+            f'<a href="{row}{name}"><code>{escape(name)}</code></a>' for name in self.ids
+        )
         steps = "".join(f"<li>{escape(step)}</li>" for step in self.steps)
         more = f"<details><summary>{known}</summary><ol>{steps}</ol></details>" if steps else known
         tail = "".join(f" <small>{part}</small>" for part in rest)
@@ -118,8 +124,7 @@ class Badge:
             tail += f' <small title="{names}">· {n} spoilt {variants} rejected</small>'
         return (
             f'<div class="claim v-{self.verdict.replace(" ", "-")}">'
-            f'<b>{SIGNS[self.verdict]} {self.verdict}</b> <a href="{href}">'
-            f"<code>{escape(self.claim_id)}</code></a> <span>{more}</span>{tail}</div>"
+            f"<b>{SIGNS[self.verdict]} {self.verdict}</b> {links} <span>{more}</span>{tail}</div>"
         )
 
 

@@ -38,8 +38,8 @@ from ismlit.edition.ledger import (
 )
 from ismlit.edition.templates import environment
 
-BADGE = re.compile(r'<div class="claim ([^"]*)">(.*?)href="([./]*)ledger\.html#claim-([^"]+)"')
-"""How a stored badge of a notebook begins."""
+BADGE = re.compile(r'<a href="([./]*)ledger\.html#claim-([^"]+)"><code>')
+"""How a claim is named by a stored badge of a notebook."""
 
 
 # ---------------------------------------------------------------- what is shown
@@ -275,7 +275,7 @@ def with_anchors(body, page):
     seen = set()
 
     def renewed(badge):
-        css, between, up, claim_id = badge.groups()
+        up, claim_id = badge.groups()
         if claim_id not in ledger():
             raise ClaimError(
                 f"{page} has a badge of {claim_id}, which is not in the ledger: execute the "
@@ -283,8 +283,7 @@ def with_anchors(body, page):
             )
         anchor = "" if claim_id in seen else f' id="check-{claim_id}"'
         seen.add(claim_id)
-        address = Verdicts(up).address(claim_id)
-        return f'<div class="claim {css}"{anchor}>{between}href="{address}"'
+        return f'<a{anchor} href="{Verdicts(up).address(claim_id)}"><code>'
 
     return BADGE.sub(renewed, body)
 

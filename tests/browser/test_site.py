@@ -625,7 +625,7 @@ def test_a_row_of_the_ledger_is_led_to(on_page):
     tab.wait_for_url("**/claims/thm-5.1.html")
     tab.get_by_role("link", name="› The constant that is not one").click()
     tab.wait_for_url("**/ch5/curvature.html#check-thm-5.1")
-    tab.locator('[id="check-thm-5.1"] a').first.click()
+    tab.locator('a[id="check-thm-5.1"]').click()
     tab.wait_for_url("**/claims/thm-5.1.html")
 
 

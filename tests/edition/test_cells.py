@@ -102,9 +102,9 @@ def test_known_is_read_from_badges_and_the_strongest_counts(tmp_path, monkeypatc
     row = Claim("eq-1", "2", "here", "says", "holds", scope="general")
     monkeypatch.setattr(cells_, "book", lambda: tmp_path)
     badges = [
-        Badge("eq-1", "holds", [Evidence("one case", True)]),
-        Badge("eq-1", "holds", [Evidence("drawn", True, "120 draws, 3 sizes", ("doubled",))]),
-        Badge("eq-1", "holds", [Evidence("stored", True)]),
+        Badge(("eq-1",), "holds", [Evidence("one case", True)]),
+        Badge(("eq-1",), "holds", [Evidence("drawn", True, "120 draws, 3 sizes", ("doubled",))]),
+        Badge(("eq-1",), "holds", [Evidence("stored", True)]),
     ]
     outputs = [{"data": {"text/plain": [b.text()], "text/html": [b.html()]}} for b in badges]
     cells = [dict(cell_type="code", source=[], outputs=[output]) for output in outputs]

@@ -1,5 +1,7 @@
 """`check` can fail, and shows what it was given."""
 
+import re
+
 import pytest
 
 from ismlit.edition import check, checking, counterexample, from_print, one_case, recomputed
@@ -92,11 +94,17 @@ def test_the_badge_shows_cells_and_steps_and_links_to_the_row(monkeypatch, tmp_p
     monkeypatch.setattr(checking, "book", lambda: tmp_path)
     (tmp_path / "ch5").mkdir()
     monkeypatch.chdir(tmp_path / "ch5")
-    badge = checking.Badge("reproduced in part", "reproduced in part", [PART])
+    badge = checking.Badge(("reproduced in part",), "reproduced in part", [PART])
     assert "cost ✗, NMI ✓" in badge.text() and "cost ✗, NMI ✓" in badge.html()
     assert 'href="../ledger.html#claim-reproduced in part"' in badge.html()
     proof = Evidence("derived", True, "1 step", steps=("a < b",))
-    assert "<li>a &lt; b</li>" in checking.Badge("holds", "holds", [proof]).html()
+    assert "<li>a &lt; b</li>" in checking.Badge(("holds",), "holds", [proof]).html()
+
+
+def test_claims_of_one_verdict_share_a_badge_and_have_a_line_each():
+    badge = checking.Badge(("a", "b"), "holds", [Evidence("derived", True)])
+    assert badge.text() == "a: holds · derived\nb: holds · derived"
+    assert re.findall(r'ledger\.html#claim-(\w+)"', badge.html()) == ["a", "b"]
 
 
 def test_evidence_names_a_table_that_was_read():

@@ -40,9 +40,10 @@ def locked():
     return versions
 
 
-@pytest.mark.parametrize(
-    "requirement", [*PROJECT["dependencies"], *EXTRAS["book"], *EXTRAS["test"]]
-)
+INSTALLED = (PROJECT["dependencies"], EXTRAS["notebooks"], EXTRAS["book"], EXTRAS["test"])
+
+
+@pytest.mark.parametrize("requirement", [r for rs in INSTALLED for r in rs if "ismlit[" not in r])
 def test_the_lock_satisfies_the_ranges(requirement):
     requirement = Requirement(requirement)
     version = locked()[canonicalize_name(requirement.name)]
@@ -78,7 +79,7 @@ OTHER_NAMES = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml", "um
 OTHER_NAMES |= {"bs4": "beautifulsoup4", "fontTools": "fonttools"}
 """Distributions whose name is not that of what is imported."""
 CORNERS = {("datasets", "pillow"), ("baselines", "pymanopt")}
-"""What one function of the library needs, and the extra `book` brings."""
+"""What one function of the library needs, and the extra `notebooks` brings."""
 COMMANDS = set("ipykernel jupyter-book sphinx-exercise sphinx-proof".split())
 COMMANDS |= set("sphinx-notfound-page sphinx-sitemap sphinxext-opengraph".split())
 COMMANDS |= set("nbval pytest-cov pytest-xdist ruff".split())
@@ -91,7 +92,7 @@ def declared(*groups):
     for group in groups:
         requirements = PROJECT["dependencies"] if group == "library" else EXTRAS[group]
         names |= {canonicalize_name(Requirement(text).name) for text in requirements}
-    return names
+    return names - {"ismlit"}
 
 
 def imports(text, top_only=False):
@@ -136,11 +137,11 @@ def codes(place):
 
 GROUPS = {
     "ismlit": ["library"],
-    "ismlit/edition": ["library", "book"],
-    "ismlit/edition/experiments": ["library", "book", "deep", "peers"],
-    "book": ["library", "book"],
-    "tools": ["library", "book", "test"],
-    "tests": ["library", "book", "test", "deep"],
+    "ismlit/edition": ["library", "notebooks", "book"],
+    "ismlit/edition/experiments": ["library", "notebooks", "deep", "peers"],
+    "book": ["library", "notebooks"],
+    "tools": ["library", "notebooks", "book", "test"],
+    "tests": ["library", "notebooks", "book", "test", "deep"],
 }
 """What the code in a place may import."""
 
@@ -174,7 +175,7 @@ def test_what_not_everybody_has_is_imported_where_it_is_used(place):
 
 def test_everything_declared_is_used():
     used = {d for place in GROUPS for _, text in codes(place) for d in imports(text)}
-    assert declared("library", "book", "test") - used == COMMANDS
+    assert declared("library", "notebooks", "book", "test") - used == COMMANDS
     library = {d for _, text in codes("ismlit") for d in imports(text)}
     assert declared("library") <= library
 

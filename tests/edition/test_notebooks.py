@@ -82,6 +82,15 @@ def test_opens_with_its_title(notebook):
     assert first.source.startswith("# ")
 
 
+def test_first_cell_installs_the_library_where_it_is_missing(path, notebook):
+    """On Colab, that is; the page does not show the cell."""
+    _, first = code_cells(notebook)[0]
+    _, of_front = code_cells(nbformat.read(ROOT / "book" / "intro.ipynb", as_version=4))[0]
+    assert "ismlit[notebooks] @ git+" in first.source
+    assert first.source == of_front.source
+    assert first.metadata.tags == ["remove-cell"] and not first.outputs
+
+
 def test_kernel_has_the_usual_name(notebook):
     assert notebook.metadata.kernelspec.name == "python3"
 
