@@ -32,6 +32,7 @@ OPTIONS = re.compile(r'<script src="([^"]*)documentation_options\.js[^"]*"></scr
 WAITING = re.compile(r'<script (?!defer|async)([^>]*\bsrc="(?!https?:)[^"]*"[^>]*)></script>')
 ICON = re.compile(r"\bfa-[a-z][a-z0-9-]*")
 GLYPH = re.compile(r"((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:\"\\?([^\"]+)\"")
+OF_BOXES = re.compile(r'--pst-icon-[\w-]+:\s*"([^"])"')
 ADDRESS = re.compile(r"url\((['\"]?)([^)'\"]+)\1\)")
 IMPORT = re.compile(r"""@import\s+(?:url\()?['"]?([^'")]+\.css)['"]?\)?\s*;""")
 WOFF2 = re.compile(r'url\([^)]*/fa-[^)]*\.woff2\) format\("woff2"\),')
@@ -53,7 +54,7 @@ def pictures(folder):
 
 
 def icons(static, names):
-    """Leave in the icon fonts the glyphs of `names` alone."""
+    """Leave in the icon fonts the glyphs of `names`, and those of the theme's boxes, alone."""
     from fontTools.subset import Options, Subsetter
     from fontTools.ttLib import TTFont
 
@@ -61,7 +62,7 @@ def icons(static, names):
     if not folder.exists():
         return
     sheets = "".join(path.read_text("utf8") for path in (static / "styles").glob("*.css"))
-    codes = set()
+    codes = set(map(ord, OF_BOXES.findall(sheets)))
     for selectors, code in GLYPH.findall(sheets):
         if names & set(ICON.findall(selectors)):
             codes.add(int(code, 16) if re.fullmatch("[0-9a-f]{2,5}", code) else ord(code[0]))

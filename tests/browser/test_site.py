@@ -616,6 +616,29 @@ def test_the_ledger_is_searched_filtered_and_ordered(on_page):
     assert titles[0].split(":")[0] in {c.slip for c in ledger().values()}
 
 
+@pytest.mark.parametrize("page", ["ch3/algorithm", "ch5/iteration", "ch6/rise"])
+def test_a_wide_formula_is_set_smaller(page, on_page):
+    tab = on_page(f"book/{page}.html", width=1400, height=900)
+    if not OWN_MATHJAX:
+        pytest.skip("the book has no MathJax of its own (npm was missing)")
+    tab.wait_for_function("() => document.querySelector('div.math[style*=font-size]')")
+    wide = """() => [...document.querySelectorAll('div.math, div.math mjx-container')]
+      .filter(e => e.scrollWidth > e.clientWidth + 2).map(e => e.outerHTML.slice(0, 200))"""
+    tab.wait_for_function(f"() => ({wide})().length === 0")
+
+
+@pytest.mark.parametrize("page", ["ch1/question", "ch6/rise", "ledger"])
+def test_the_icon_fonts_have_what_is_used_of_them(page, on_page):
+    """They hold a few of their glyphs only; tools/lighten.py."""
+    ttfont = pytest.importorskip("fontTools.ttLib").TTFont
+    used = on_page(f"book/{page}.html").evaluate("""() => [...document.querySelectorAll('*')]
+      .flatMap(e => ['::before', '::after'].map(part => getComputedStyle(e, part)))
+      .filter(style => style.fontFamily.includes('Awesome') && /^"[^"]"$/.test(style.content))
+      .map(style => style.content.charCodeAt(1))""")
+    fonts = (SITE / "_static" / "vendor" / "fontawesome" / "webfonts").glob("*.ttf")
+    assert set(used) - {code for font in fonts for code in ttfont(font).getBestCmap()} == set()
+
+
 def test_a_row_of_the_ledger_is_led_to(on_page):
     tab = on_page("book/ledger.html#claim-thm-5.1")
     row = tab.locator('[id="claim-thm-5.1"]')
