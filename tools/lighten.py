@@ -32,9 +32,13 @@ OPTIONS = re.compile(r'<script src="([^"]*)documentation_options\.js[^"]*"></scr
 WAITING = re.compile(r'<script (?!defer|async)([^>]*\bsrc="(?!https?:)[^"]*"[^>]*)></script>')
 ICON = re.compile(r"\bfa-[a-z][a-z0-9-]*")
 GLYPH = re.compile(r"((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:\"\\?([^\"]+)\"")
+NAMED = re.compile(r"--pst-icon-[\w-]+:\s*\"\\?([^\"]+)\"")
 ADDRESS = re.compile(r"url\((['\"]?)([^)'\"]+)\1\)")
 IMPORT = re.compile(r"""@import\s+(?:url\()?['"]?([^'")]+\.css)['"]?\)?\s*;""")
 WOFF2 = re.compile(r'url\([^)]*/fa-[^)]*\.woff2\) format\("woff2"\),')
+INLINE = r'<span class="math notranslate nohighlight">[^<]*</span>'
+BESIDE = re.compile(rf"\((?={INLINE})|{INLINE}(?=[,.;:!?)’”])")
+"""Brackets and stops that a browser would put on another line than their formula."""
 FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
 
 
@@ -53,7 +57,7 @@ def pictures(folder):
 
 
 def icons(static, names):
-    """Leave in the icon fonts the glyphs of `names` alone."""
+    """Leave in the icon fonts the glyphs of `names`, and those of the theme's own style sheet."""
     from fontTools.subset import Options, Subsetter
     from fontTools.ttLib import TTFont
 
@@ -61,10 +65,9 @@ def icons(static, names):
     if not folder.exists():
         return
     sheets = "".join(path.read_text("utf8") for path in (static / "styles").glob("*.css"))
-    codes = set()
-    for selectors, code in GLYPH.findall(sheets):
-        if names & set(ICON.findall(selectors)):
-            codes.add(int(code, 16) if re.fullmatch("[0-9a-f]{2,5}", code) else ord(code[0]))
+    wanted = NAMED.findall(sheets)  # the theme's own, which its admonitions begin with
+    wanted += [c for rules, c in GLYPH.findall(sheets) if names & set(ICON.findall(rules))]
+    codes = {int(c, 16) if re.fullmatch("[0-9a-f]{2,5}", c) else ord(c[0]) for c in wanted}
     for name in FONTS:
         font = TTFont(folder / f"{name}.ttf")
         subsetter = Subsetter(Options(layout_features=[], notdef_outline=True))
@@ -107,6 +110,7 @@ def bundle(static, names):
 def page(text, static, made):
     """A page with one style sheet and no script that it waits for; `made` remembers the sheets."""
     text = SUPERFLUOUS.sub("", text).replace(FIXED_THEME, SYSTEM_THEME)
+    text = BESIDE.sub(r"\g<0>&#8288;", text)
     if 'id="search-results"' not in text:
         text = SEARCH.sub("", text)
     found = [sheet for sheet in SHEET.findall(text) if "_static/" in sheet]

@@ -16,7 +16,7 @@ def scatter(n):
     figure = Figure(figsize=(5, 3))
     ax = figure.add_subplot()
     ax.scatter(*np.random.default_rng(0).random((2, n)), color="black", label="points")
-    ax.legend()
+    ax.legend(loc="upper right")
     return figure
 
 
@@ -92,3 +92,9 @@ def test_a_kernel_shows_drawings(tmp_path):
         NotebookClient(notebook, extra_arguments=["--IPKernelApp.log_level=40"]).execute()
         (output,) = (o for o in notebook.cells[-1].outputs if "data" in o)
         assert set(output["data"]) == {"image/svg+xml", "text/plain"}, json.dumps(output)[:300]
+
+
+def test_points_of_one_style_say_it_once():
+    text = drawing(scatter(500))
+    points = re.findall(r'<g style="[^"]*">((?:<use [^>]*/>){500})</g>', text)
+    assert len(points) == 1 and "style" not in points[0]
