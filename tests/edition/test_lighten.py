@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.lighten import FONTS, bundle, icons, page, sheet
+from tools.lighten import FONTS, bundle, framed, icons, page, sheet
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ def test_the_page_of_the_search_keeps_its_scripts(static):
 
 def test_a_stop_stays_with_its_formula(static):
     formula = '<span class="math notranslate nohighlight">\\(W\\)</span>'
-    text = page(f"<head></head>({formula}, and {formula} is", static, {})
-    assert f"(&#8288;{formula}&#8288;, and {formula} is" in text
+    text = page(f"<head></head>({formula}), and {formula} is", static, {})
+    assert f'<span class="one-line">({formula}),</span> and {formula} is' in text
 
 
 def test_icons_of_the_theme_itself_are_kept(tmp_path):
@@ -92,3 +92,14 @@ def test_icons_of_the_theme_itself_are_kept(tmp_path):
         (fonts / f"{name}.woff2").touch()
     icons(tmp_path, {"fa-moon"})
     assert set(TTFont(fonts / f"{FONTS[0]}.ttf").getBestCmap()) == {0xF0F3, 0xF186}
+
+
+def test_a_wide_picture_can_scroll(tmp_path):
+    for width in (500, 900):
+        (tmp_path / f"{width}.svg").write_text(f'<svg xmlns="x" width="{width}" height="400">')
+    small, large = (f'<img alt="x" src="../../_images/{width}.svg" />' for width in (500, 900))
+    pixels = '<img src="../_images/a.png" style="width: 872px; height: 352px;" />'
+    (tmp_path / "a.png").write_bytes(b"png")
+    assert framed(small, tmp_path) == small
+    assert framed(large, tmp_path) == f'<div class="wide-picture">{large}</div>'
+    assert framed(pixels, tmp_path).startswith("<div")
