@@ -5,6 +5,7 @@ index on every page, 2000 icons of which the book uses some thirty, and a client
 does not use. On a slow line each of them is a wait before the first word.
 """
 
+import contextlib
 import hashlib
 import io
 import posixpath
@@ -32,18 +33,24 @@ OPTIONS = re.compile(r'<script src="([^"]*)documentation_options\.js[^"]*"></scr
 WAITING = re.compile(r'<script (?!defer|async)([^>]*\bsrc="(?!https?:)[^"]*"[^>]*)></script>')
 ICON = re.compile(r"\bfa-[a-z][a-z0-9-]*")
 GLYPH = re.compile(r"((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:\"\\?([^\"]+)\"")
-OF_BOXES = re.compile(r'--pst-icon-[\w-]+:\s*"([^"])"')
+NAMED = re.compile(r"--pst-icon-[\w-]+:\s*\"\\?([^\"]+)\"")
 ADDRESS = re.compile(r"url\((['\"]?)([^)'\"]+)\1\)")
 IMPORT = re.compile(r"""@import\s+(?:url\()?['"]?([^'")]+\.css)['"]?\)?\s*;""")
 WOFF2 = re.compile(r'url\([^)]*/fa-[^)]*\.woff2\) format\("woff2"\),')
+INLINE = r'<span class="math notranslate nohighlight">[^<]*</span>'
+BESIDE = re.compile(rf"\({INLINE}[,.;:!?)’”]*|{INLINE}[,.;:!?)’”]+")
+"""Formulas with the brackets and stops that a browser would else put on another line."""
+PICTURE = re.compile(r'<img [^>]*?src="[./]*_images/([^"]+)"[^>]*>')
+WIDTH = re.compile(r'\bwidth(?:="|: )(\d+)')
+WIDE = 700  # pixels from which on a picture's words are too small on a phone, unless it scrolls
 FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
 
 
 def pictures(folder):
-    """256 colours a picture, where that is less; those that move stay."""
+    """256 colours a picture, where that is less; those that move, or have no ground, stay."""
     for path in folder.glob("*.png"):
         with Image.open(path) as picture:
-            if getattr(picture, "is_animated", False):
+            if getattr(picture, "is_animated", False) or picture.has_transparency_data:
                 continue
             small = io.BytesIO()
             picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
@@ -54,7 +61,7 @@ def pictures(folder):
 
 
 def icons(static, names):
-    """Leave in the icon fonts the glyphs of `names`, and those of the theme's boxes, alone."""
+    """Leave in the icon fonts the glyphs of `names`, and those of the theme's own style sheet."""
     from fontTools.subset import Options, Subsetter
     from fontTools.ttLib import TTFont
 
@@ -62,10 +69,9 @@ def icons(static, names):
     if not folder.exists():
         return
     sheets = "".join(path.read_text("utf8") for path in (static / "styles").glob("*.css"))
-    codes = set(map(ord, OF_BOXES.findall(sheets)))
-    for selectors, code in GLYPH.findall(sheets):
-        if names & set(ICON.findall(selectors)):
-            codes.add(int(code, 16) if re.fullmatch("[0-9a-f]{2,5}", code) else ord(code[0]))
+    wanted = NAMED.findall(sheets)  # the theme's own, which its admonitions begin with
+    wanted += [c for rules, c in GLYPH.findall(sheets) if names & set(ICON.findall(rules))]
+    codes = {int(c, 16) if re.fullmatch("[0-9a-f]{2,5}", c) else ord(c[0]) for c in wanted}
     for name in FONTS:
         font = TTFont(folder / f"{name}.ttf")
         subsetter = Subsetter(Options(layout_features=[], notdef_outline=True))
@@ -105,9 +111,24 @@ def bundle(static, names):
     return name
 
 
+def framed(text, folder):
+    """A page whose wide pictures, of those in `folder`, are in a box that can scroll."""
+
+    def frame(found):
+        with contextlib.suppress(OSError):
+            said = found[0] + (folder / found[1]).read_bytes()[:300].decode("utf8", "ignore")
+            width = WIDTH.search(said)
+            if width and int(width[1]) >= WIDE:
+                return f'<div class="wide-picture">{found[0]}</div>'
+        return found[0]
+
+    return PICTURE.sub(frame, text)
+
+
 def page(text, static, made):
     """A page with one style sheet and no script that it waits for; `made` remembers the sheets."""
     text = SUPERFLUOUS.sub("", text).replace(FIXED_THEME, SYSTEM_THEME)
+    text = BESIDE.sub(r'<span class="one-line">\g<0></span>', text)
     if 'id="search-results"' not in text:
         text = SEARCH.sub("", text)
     found = [sheet for sheet in SHEET.findall(text) if "_static/" in sheet]
@@ -134,7 +155,8 @@ def lighten(site):
     for path in site.rglob("*.html"):
         text = path.read_text(encoding="utf8")
         names.update(ICON.findall(text))
-        path.write_text(page(text, static, made), encoding="utf8")
+        text = framed(page(text, static, made), site / "_images")
+        path.write_text(text, encoding="utf8")
     for path in static.rglob("*.js"):
         if "fontawesome" not in path.name:
             names.update(ICON.findall(path.read_text(encoding="utf8")))

@@ -1,20 +1,27 @@
-/* A displayed formula that is wider than its column is set smaller, down to a size that can be read;
-   what is wider still scrolls in its own box. */
+/* A displayed formula somewhat wider than its column is set smaller, so that it is seen whole; one
+   that would become too small keeps its size and scrolls in its box. A picture that scrolls, on a
+   phone, can be reached by the keyboard. */
 (() => {
-  const SMALLEST = 0.65;
-  const fit = (box) => {
-    const room = box.clientWidth;
-    if (!room || box.dataset.room === `${room}`) return;
-    box.dataset.room = room;
-    box.style.fontSize = "";
-    const parts = [box, ...box.querySelectorAll("mjx-container")];
-    const share = Math.min(...parts.map((part) => part.clientWidth / part.scrollWidth));
-    if (share < 1) box.style.fontSize = `${100 * Math.max(SMALLEST, 0.99 * share)}%`;
-  };
-  const seen = new ResizeObserver((boxes) => boxes.forEach(({ target }) => fit(target)));
+  const LEAST = 0.65;
+  const widths = new WeakMap();
+  function fit(box) {
+    const formula = box.querySelector("mjx-math");
+    formula.style.fontSize = "";
+    const share = 0.99 * box.clientWidth / box.scrollWidth;
+    if (share < 0.99 && share >= LEAST) formula.style.fontSize = `${100 * share}%`;
+  }
+  const observer = new ResizeObserver((entries) => entries.forEach(({ target }) => {
+    const width = target.clientWidth;
+    if (!width || widths.get(target) === width) return; // its height alone changed, or it is folded
+    widths.set(target, width);
+    if (!target.matches(".wide-picture")) fit(target);
+    else if (target.scrollWidth > width) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+  }));
+  const watch = (found) => document.querySelectorAll(found).forEach((box) => observer.observe(box));
   window.addEventListener("load", async () => {
-    if (!window.MathJax?.startup) return;
-    await window.MathJax.startup.promise;
-    document.querySelectorAll("div.math").forEach((box) => seen.observe(box));
+    watch(".wide-picture");
+    await window.MathJax?.startup?.promise;
+    watch('.bd-article mjx-container[display="true"]');
   });
 })();

@@ -1,9 +1,9 @@
 """How the book shows a figure: as a drawing that follows the page's theme.
 
 A drawing is SVG without a ground of its own; its black is the page's ink and its white the page's
-paper, in the light theme and in the dark one. A figure of very many points becomes a PNG on white
-instead, with two pixels for each of the page's. `register` tells a notebook's kernel; importing
-`ismlit.edition` there does it.
+paper, in the light theme and in the dark one. A figure of very many points becomes a PNG instead,
+with two pixels for each of the page's, no ground, and grey ink. `register` tells a notebook's
+kernel; importing `ismlit.edition` there does it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,24 @@ def _grey(level):
 
 
 DARK = {_grey(k / 20): _grey(0.82 - 0.75 * k / 20) for k in range(21)}
-DARK |= {"#d3d3d3": _grey(0.2), "#0072b2": "#3d9bd8", "#332288": "#9d8df1", "#882255": "#d9679b"}
+DARK |= {
+    "#d3d3d3": _grey(0.2),
+    "#ececec": _grey(0.13),
+    "#0072b2": "#3d9bd8",
+    "#332288": "#9d8df1",
+    "#882255": "#d9679b",
+}
 """What becomes of a colour on a dark page: of greys, the page's ink and paper with them, and of
 those that a dark page would swallow."""
 HEAVY = 300_000
 """Bytes beyond which a PNG makes do with fewer colours."""
 
+INK = 119
+"""The grey of a PNG's words, of 255: as far from white as from the dark theme's paper."""
+
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_POINTS = re.compile(r'(?:<use xlink:href="[^"]*" x="[^"]*" y="[^"]*"( style="[^"]*")/>)'
+                     r'(?:<use xlink:href="[^"]*" x="[^"]*" y="[^"]*"\1/>)+')  # fmt: skip
 
 
 def _theme(text):
@@ -45,6 +56,11 @@ def _theme(text):
 def _shorter(found):
     """Coordinates to a hundredth of a pixel."""
     return _NUMBER.sub(lambda number: f"{float(number[0]):.2f}", found[0])
+
+
+def _grouped(found):
+    """Points of one style in a group that has it once: a third of the characters."""
+    return f"<g{found[1]}>{found[0].replace(found[1], '')}</g>"
 
 
 @contextlib.contextmanager
@@ -104,21 +120,31 @@ def drawing(figure):
         )
     text = re.sub(r"\s+", " ", re.sub(r"<!--.*?-->", "", text)).replace("> <", "><")
     text = re.sub(r' (?:d|x|y|points)="[^"]*"', _shorter, text)
+    text = _POINTS.sub(_grouped, text)
     return re.sub(r"(<svg[^>]*>)", rf"\1{_theme(text)}", text, count=1)
 
 
 def _pixels(figure):
-    """A figure as PNG of few colours, a quarter of the bytes; and its size on the page."""
+    """A figure as PNG of few colours, a quarter of the bytes; and its size on the page.
+
+    It has no ground; what is black becomes a grey that is read on the paper of both themes, and
+    what is white is left out.
+    """
+    import numpy as np
     from PIL import Image
 
     file = io.BytesIO()
-    figure.savefig(
-        file, format="png", dpi=SCALE * figure.dpi, bbox_inches="tight", facecolor="white"
-    )
-    image = Image.open(file).convert("RGB")
+    options = dict(dpi=SCALE * figure.dpi, bbox_inches="tight", transparent=True)
+    figure.savefig(file, format="png", **options)
+    pixels = np.array(Image.open(file).convert("RGBA"))
+    low, high = pixels[..., :3].min(axis=-1), pixels[..., :3].max(axis=-1)
+    grey = high - low < 12
+    pixels[grey & (high < 110), :3] = INK
+    pixels[grey & (low > 250), 3] = 0
+    image = Image.fromarray(pixels)
     for colours in (256, 64):
         small = io.BytesIO()
-        image.quantize(colours, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+        image.quantize(colours, Image.Quantize.FASTOCTREE).save(small, "PNG", optimize=True)
         if small.tell() <= HEAVY:
             break
     return small.getvalue(), [round(side / SCALE) for side in image.size]

@@ -65,11 +65,9 @@ def picture(page, figure):
     if found is None:  # an installed book has no pictures
         return None
     image = Image.open(io.BytesIO(base64.b64decode(found))).convert("RGBA")
-    paper = Image.new("RGBA", image.size, "white")
-    paper.alpha_composite(image)
-    paper.thumbnail((WIDTH, WIDTH), Image.Resampling.LANCZOS)
+    image.thumbnail((WIDTH, WIDTH), Image.Resampling.LANCZOS)
     file = io.BytesIO()
-    paper.convert("RGB").quantize(32, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
+    image.quantize(32, Image.Quantize.FASTOCTREE).save(file, "PNG", optimize=True)
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 

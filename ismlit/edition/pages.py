@@ -22,6 +22,7 @@ from ismlit.edition.ledger import (
     counts,
     ledger,
     tally,
+    title,
 )
 from ismlit.edition.templates import render
 from ismlit.edition.verdicts import errata, tables
@@ -53,7 +54,7 @@ def ledger_page(how):
     """The rule, how the claims are known, and where all claims stand, chapter by chapter."""
     return render(
         "ledger.md.j2",
-        {"known": lambda claim: ", ".join(filter(None, how.get(claim.id, ())))},
+        {"known": lambda claim: ", ".join(filter(None, how.get(claim.id, ()))), "title_of": title},
         total=len(ledger()),
         tally=tally(),
         table=known_by_scope(how),

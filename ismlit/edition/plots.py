@@ -67,6 +67,17 @@ def _leading(Z, count):
     return Z @ np.linalg.svd(Z, full_matrices=False)[2][:count].T
 
 
+def _legend_above(ax):
+    """A legend in a strip of its own above the points."""
+    names = ax.get_legend_handles_labels()[1]
+    columns = max(1, min(len(names), 36 // (5 + max(map(len, names)))))
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + 0.1 * -(-len(names) // columns) * (high - low))
+    room = dict(borderaxespad=0.2, columnspacing=1, handletextpad=0.2)
+    ax.legend(fontsize="small", ncols=columns, loc="upper center", frameon=False, **room)
+    return ax
+
+
 def _axis(ax, size=(5, 3.2)):
     return ax if ax is not None else plt.subplots(figsize=size, layout="constrained")[1]
 
@@ -91,8 +102,7 @@ def plot_projection(Z, y, names=None, ax=None):
     Z = np.asarray(Z)
     ax = _scatter(_axis(ax), Z, y, names)
     ax.set(xlabel="component 1", ylabel="component 2" if Z.shape[1] > 1 else "(jitter)")
-    ax.legend(fontsize="small")
-    return ax
+    return _legend_above(ax)
 
 
 def plot_history(results, key="objective", ax=None, log=False):
@@ -277,7 +287,11 @@ def plot_loadings(W, feature_names, ax=None):
     ax.set_yticks(range(len(W)), [feature_names[i] for i in order], fontsize="small")
     ax.axvline(0, color="0.5", linewidth=0.8)
     ax.set_xlabel("weight")
-    ax.legend(fontsize="small")
+    columns = min(W.shape[1], 2)
+    strip = 0.4 + 0.9 * -(-W.shape[1] // columns)  # for the legend, below the last bar
+    ax.set_ylim(-strip, len(W) - 0.5)
+    room = dict(borderaxespad=0.2, columnspacing=1, handlelength=1.5)
+    ax.legend(fontsize="small", ncols=columns, loc="lower center", frameon=False, **room)
     return ax
 
 
@@ -312,7 +326,9 @@ def plot_search(search, keys=("quality", "novelty", "alignment", "bound")):
         bar = ax.figure.colorbar(image, ax=ax, location="top", ticks=MaxNLocator(2))
         bar.set_label(f"log10 {key}" if log else key)
         place = weights.index(best["weight"]), sigmas.index(best["sigma"])
-        ax.plot(*place, "o", markersize=12, markerfacecolor="none", color="#D55E00")
+        for width, colour in ((5, "white"), (2, "#D55E00")):  # seen on every ground
+            ring = dict(color=colour, markeredgewidth=width, markerfacecolor="none")
+            ax.plot(*place, "o", markersize=13, **ring)
         ax.set_xticks(range(len(weights)), [f"{w:g}" for w in weights], fontsize="small")
         ax.set_yticks(range(len(sigmas)), [f"{s:.2g}" for s in sigmas], fontsize="small")
         ax.set_xlabel("weight")

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from ismlit.edition.figures import LARGEST, SCALE, bundle, drawing, register
+from ismlit.edition.figures import INK, LARGEST, SCALE, _pixels, bundle, drawing, register
 
 
 def scatter(n):
     figure = Figure(figsize=(5, 3))
     ax = figure.add_subplot()
     ax.scatter(*np.random.default_rng(0).random((2, n)), color="black", label="points")
-    ax.legend()
+    ax.legend(loc="upper right")
     return figure
 
 
@@ -92,3 +92,19 @@ def test_a_kernel_shows_drawings(tmp_path):
         NotebookClient(notebook, extra_arguments=["--IPKernelApp.log_level=40"]).execute()
         (output,) = (o for o in notebook.cells[-1].outputs if "data" in o)
         assert set(output["data"]) == {"image/svg+xml", "text/plain"}, json.dumps(output)[:300]
+
+
+def test_points_of_one_style_say_it_once():
+    text = drawing(scatter(500))
+    points = re.findall(r'<g style="[^"]*">((?:<use [^>]*/>){500})</g>', text)
+    assert len(points) == 1 and "style" not in points[0]
+
+
+def test_pixels_have_no_ground_and_an_ink_for_both_themes():
+    from PIL import Image
+
+    picture, _ = _pixels(scatter(200))
+    pixels = np.array(Image.open(io.BytesIO(picture)).convert("RGBA"))
+    seen = pixels[pixels[..., 3] > 200]
+    assert np.all(pixels[0, 0, 3] == 0) and len(seen) > 100
+    assert np.median(np.abs(seen[:, :3].astype(int) - INK)) < 8

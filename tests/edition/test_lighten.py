@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.lighten import bundle, page, sheet
+from tools.lighten import FONTS, bundle, framed, icons, page, sheet
 
 
 @pytest.fixture
@@ -60,3 +60,46 @@ def test_a_page_waits_for_one_sheet_and_no_script(static):
 def test_the_page_of_the_search_keeps_its_scripts(static):
     text = page(PAGE + '<div id="search-results"></div>', static, {})
     assert "searchtools.js" in text
+
+
+def test_a_stop_stays_with_its_formula(static):
+    formula = '<span class="math notranslate nohighlight">\\(W\\)</span>'
+    text = page(f"<head></head>({formula}), and {formula} is", static, {})
+    assert f'<span class="one-line">({formula}),</span> and {formula} is' in text
+
+
+def test_icons_of_the_theme_itself_are_kept(tmp_path):
+    """What an admonition begins with stands in a variable of the style sheet, by no class."""
+    from fontTools.fontBuilder import FontBuilder
+    from fontTools.ttLib import TTFont
+    from fontTools.ttLib.tables._g_l_y_f import Glyph
+
+    fonts = tmp_path / "vendor" / "fontawesome" / "webfonts"
+    fonts.mkdir(parents=True)
+    (tmp_path / "styles").mkdir()
+    sheet = '.x{--pst-icon-bell:"\\f0f3"}.fa-moon:before{content:"\\f186"}'
+    (tmp_path / "styles" / "theme.css").write_text(sheet + '.fa-sun:before{content:"\\f185"}')
+    codes = {0xF0F3: "bell", 0xF186: "moon", 0xF185: "sun"}
+    for name in FONTS:
+        builder = FontBuilder(1000, isTTF=True)
+        builder.setupGlyphOrder([".notdef", *codes.values()])
+        builder.setupCharacterMap(codes)
+        builder.setupGlyf({glyph: Glyph() for glyph in (".notdef", *codes.values())})
+        builder.setupHorizontalMetrics({g: (500, 0) for g in (".notdef", *codes.values())})
+        builder.setupHorizontalHeader()
+        builder.setupPost()
+        builder.save(fonts / f"{name}.ttf")
+        (fonts / f"{name}.woff2").touch()
+    icons(tmp_path, {"fa-moon"})
+    assert set(TTFont(fonts / f"{FONTS[0]}.ttf").getBestCmap()) == {0xF0F3, 0xF186}
+
+
+def test_a_wide_picture_can_scroll(tmp_path):
+    for width in (500, 900):
+        (tmp_path / f"{width}.svg").write_text(f'<svg xmlns="x" width="{width}" height="400">')
+    small, large = (f'<img alt="x" src="../../_images/{width}.svg" />' for width in (500, 900))
+    pixels = '<img src="../_images/a.png" style="width: 872px; height: 352px;" />'
+    (tmp_path / "a.png").write_bytes(b"png")
+    assert framed(small, tmp_path) == small
+    assert framed(large, tmp_path) == f'<div class="wide-picture">{large}</div>'
+    assert framed(pixels, tmp_path).startswith("<div")

@@ -93,9 +93,10 @@ document.querySelectorAll(".turning:not([data-ready])").forEach(root => {
     get(".trail").replaceChildren();
     names.forEach((name, k) => {
       const path = paths[k], now = path[step], [c, s] = unit(now);
+      const long = Math.min(155, 130 / Math.abs(s));  // not into the words below
       get(".cloud").querySelectorAll("line." + name + (k ? "" : ",line.grip")).forEach(line => {
-        line.setAttribute("x1", -155 * c); line.setAttribute("x2", 155 * c);
-        line.setAttribute("y1", 155 * s); line.setAttribute("y2", -155 * s);
+        line.setAttribute("x1", -long * c); line.setAttribute("x2", long * c);
+        line.setAttribute("y1", long * s); line.setAttribute("y2", -long * s);
       });
       const row = get(".row-" + name);
       row.replaceChildren();
