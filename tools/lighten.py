@@ -1,8 +1,8 @@
 """Make the built pages load less, and show their words before their scripts.
 
-The theme brings a dozen style sheets, as many scripts that a browser waits for, Sphinx's search
-index on every page, 2000 icons of which the book uses some thirty, and a client of Binder that it
-does not use. On a slow line each of them is a wait before the first word.
+The theme brings a dozen style sheets of which the book uses a third, as many scripts that a
+browser waits for, Sphinx's search index on every page, 2000 icons of which it uses some thirty,
+and a client of Binder that it does not use. On a slow line each is a wait before the first word.
 """
 
 import contextlib
@@ -34,6 +34,10 @@ WAITING = re.compile(r'<script (?!defer|async)([^>]*\bsrc="(?!https?:)[^"]*"[^>]
 ICON = re.compile(r"\bfa-[a-z][a-z0-9-]*")
 GLYPH = re.compile(r"((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:\"\\?([^\"]+)\"")
 NAMED = re.compile(r"--pst-icon-[\w-]+:\s*\"\\?([^\"]+)\"")
+OTHERS = {"fontawesome", "mathjax"}
+"""Folders of scripts that bring their own styles, or have all icons."""
+NAMES = re.compile(r"""\b(?:class|id)=["']?([^"'>]*)""")
+WORD = re.compile(r"[\w-]+")
 ADDRESS = re.compile(r"url\((['\"]?)([^)'\"]+)\1\)")
 IMPORT = re.compile(r"""@import\s+(?:url\()?['"]?([^'")]+\.css)['"]?\)?\s*;""")
 WOFF2 = re.compile(r'url\([^)]*/fa-[^)]*\.woff2\) format\("woff2"\),')
@@ -103,12 +107,51 @@ def sheet(static, name):
     return "".join(pieces)
 
 
-def bundle(static, names):
-    """One style sheet of several, in their order: its name."""
+def bundle(static, names, words):
+    """One style sheet of several, in their order, with what is used of them: its name."""
     whole = WOFF2.sub("", "\n".join(sheet(static, name) for name in names))
+    whole = without_unused(whole, words)
     name = f"all-{hashlib.sha256(whole.encode()).hexdigest()[:10]}.css"
     (static / name).write_text(whole, encoding="utf8")
     return name
+
+
+def without_unused(text, words):
+    """A style sheet without the selectors whose classes or ids are not among `words`."""
+    import tinycss2
+
+    def is_used(selector):
+        before = None
+        for token in selector:  # what stands inside :not(...) and its like does not count
+            named = token.type == "hash" or (token.type == "ident" and before == ".")
+            if named and token.value not in words:
+                return False
+            before = token.value if token.type == "literal" else None
+        return True
+
+    def kept(rules):
+        for rule in rules:
+            if rule.type == "qualified-rule":
+                selectors = [[]]
+                for token in rule.prelude:
+                    if token == ",":
+                        selectors.append([])
+                    else:
+                        selectors[-1].append(token)
+                used = [tinycss2.serialize(s).strip() for s in selectors if is_used(s)]
+                if used:
+                    yield f"{','.join(used)}{{{tinycss2.serialize(rule.content).strip()}}}"
+            elif rule.type == "at-rule" and rule.lower_at_keyword in ("media", "supports"):
+                inner = "".join(kept(tinycss2.parse_rule_list(rule.content, True, True)))
+                if inner:
+                    start = f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}"
+                    yield f"{start}{{{inner}}}"
+            elif rule.type == "error":
+                raise ValueError(f"a style sheet cannot be read: {rule.message}")
+            else:
+                yield rule.serialize()
+
+    return "".join(kept(tinycss2.parse_stylesheet(text, True, True)))
 
 
 def framed(text, folder):
@@ -125,7 +168,7 @@ def framed(text, folder):
     return PICTURE.sub(frame, text)
 
 
-def page(text, static, made):
+def page(text, static, words, made):
     """A page with one style sheet and no script that it waits for; `made` remembers the sheets."""
     text = SUPERFLUOUS.sub("", text).replace(FIXED_THEME, SYSTEM_THEME)
     text = BESIDE.sub(r'<span class="one-line">\g<0></span>', text)
@@ -135,7 +178,7 @@ def page(text, static, made):
     names = tuple(sheet.split("_static/")[1] for sheet in found)
     if names:
         if names not in made:
-            made[names] = bundle(static, names)
+            made[names] = bundle(static, names, words)
         up = found[0].split("_static/")[0]
         link = f'\n  <link rel="stylesheet" href="{up}_static/{made[names]}" />'
         first = SHEET.search(text).start()
@@ -150,18 +193,17 @@ def page(text, static, made):
 
 def lighten(site):
     """Make all pages of the built book `site` light."""
-    static, made, names = site / "_static", {}, set()
+    static, made = site / "_static", {}
+    pages = {path: path.read_text(encoding="utf8") for path in site.rglob("*.html")}
+    scripts = [p for p in static.rglob("*.js") if not OTHERS.intersection(p.parts)]
+    scripts = [path.read_text(encoding="utf8") for path in scripts]
+    sheets = [p for p in static.glob("*.css") if not p.name.startswith("all-")]
+    sheets = [path.read_text(encoding="utf8") for path in sheets]
+    words = {word for text in scripts for word in WORD.findall(text)}
+    words.update(w for text in pages.values() for ws in NAMES.findall(text) for w in ws.split())
     pictures(site / "_images")
-    for path in site.rglob("*.html"):
-        text = path.read_text(encoding="utf8")
-        names.update(ICON.findall(text))
-        text = framed(page(text, static, made), site / "_images")
+    for path, text in pages.items():
+        text = framed(page(text, static, words, made), site / "_images")
         path.write_text(text, encoding="utf8")
-    for path in static.rglob("*.js"):
-        if "fontawesome" not in path.name:
-            names.update(ICON.findall(path.read_text(encoding="utf8")))
-    for path in static.glob("*.css"):
-        names.update(
-            ICON.findall(path.read_text(encoding="utf8")) if "all-" not in path.name else ()
-        )
-    icons(static, names)
+    read = (*pages.values(), *scripts, *sheets)
+    icons(static, {icon for text in read for icon in ICON.findall(text)})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.lighten import FONTS, bundle, framed, icons, page, sheet
+from tools.lighten import FONTS, bundle, framed, icons, page, sheet, without_unused
 
 
 @pytest.fixture
@@ -30,10 +30,31 @@ def test_addresses_fit_the_new_place(static):
 
 
 def test_a_bundle_keeps_the_order_and_has_a_name_of_its_own(static):
-    name = bundle(static, ["styles/theme.css", "own.css"])
+    name = bundle(static, ["styles/theme.css", "own.css"], set())
     text = (static / name).read_text()
     assert text.index("vendor") < text.index("red") < text.index("blue")
-    assert bundle(static, ["own.css"]) != name
+    assert bundle(static, ["own.css"], set()) != name
+
+
+@pytest.mark.parametrize(
+    "whole, left",
+    [
+        (".a, .b > i { x: 1 } .b { x: 2 }", ".a{x: 1}"),
+        ("#a .a:hover, p#b { x: 1 }", "#a .a:hover{x: 1}"),
+        ("p:not(.b), :is(.b, .a) i { x: none }", "p:not(.b),:is(.b, .a) i{x: none}"),
+        ("@media print { .b { x: 1 } } @media (width > 1px) { .a { x: 1 } .b { x: 1 } }",
+         "@media (width > 1px) {.a{x: 1}}"),
+        ("@font-face { font-family: b } i { w: .5em }", "@font-face { font-family: b }i{w: .5em}"),
+        (r".a\:c, .\31 0 { x: 1 }", r".a\:c{x: 1}"),
+    ],
+)  # fmt: skip
+def test_what_no_page_uses_is_left_out(whole, left):
+    assert without_unused(whole, {"a", "a:c"}) == left
+
+
+def test_a_sheet_that_cannot_be_read_is_an_error():
+    with pytest.raises(ValueError, match="cannot be read"):
+        without_unused(".a { x: 1 } }", {"a"})
 
 
 PAGE = """<head>
@@ -49,7 +70,7 @@ PAGE = """<head>
 
 
 def test_a_page_waits_for_one_sheet_and_no_script(static):
-    text = page(PAGE, static, {})
+    text = page(PAGE, static, set(), {})
     assert text.count("stylesheet") == 1 and 'href="../_static/all-' in text
     assert '<script defer src="../_static/copybutton.js">' in text
     assert "searchtools" not in text and "thebe" not in text
@@ -58,13 +79,13 @@ def test_a_page_waits_for_one_sheet_and_no_script(static):
 
 
 def test_the_page_of_the_search_keeps_its_scripts(static):
-    text = page(PAGE + '<div id="search-results"></div>', static, {})
+    text = page(PAGE + '<div id="search-results"></div>', static, set(), {})
     assert "searchtools.js" in text
 
 
 def test_a_stop_stays_with_its_formula(static):
     formula = '<span class="math notranslate nohighlight">\\(W\\)</span>'
-    text = page(f"<head></head>({formula}), and {formula} is", static, {})
+    text = page(f"<head></head>({formula}), and {formula} is", static, set(), {})
     assert f'<span class="one-line">({formula}),</span> and {formula} is' in text
 
 
