@@ -57,10 +57,12 @@ function picture(mime, data, width, stored) {
   const isText = mime === "image/svg+xml";
   const coded = isText ? `charset=utf8,${encodeURIComponent(data)}` : `base64,${data}`;
   image.src = `data:${mime};${coded}`;
+  const frame = stored?.closest(".wide-picture");
+  const shown = frame ? element("div", { className: frame.className, tabIndex: 0 }, image) : image;
   const figure = stored?.closest("figure");
-  if (!figure) return box("image_png", image);
+  if (!figure) return box("image_png", shown);
   const caption = figure.querySelector("figcaption")?.cloneNode(true) ?? "";
-  return element("figure", { className: figure.className, id: figure.id }, image, caption);
+  return element("figure", { className: figure.className, id: figure.id }, shown, caption);
 }
 
 function rendered({ data, metadata }, stored) {

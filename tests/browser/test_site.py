@@ -249,6 +249,8 @@ MEASURE = """async () => {
     broken, wide: wide.slice(0, 5), text: text.textContent,
     overflow: document.documentElement.scrollWidth - width,
     formulas: document.querySelectorAll('.math').length,
+    cut: [...document.querySelectorAll('mjx-math')].filter(
+      e => e.getBoundingClientRect().left < -1).map(e => e.textContent.slice(0, 80)),
     typeset: document.querySelectorAll('mjx-container').length,
     errors: [...document.querySelectorAll('mjx-merror')].map(
       e => e.getAttribute('data-mjx-error') || e.textContent),
@@ -375,6 +377,12 @@ def test_mathematics_is_typeset(seen):
 @each_page
 def test_no_markup_is_left_over(seen):
     assert RAW_MARKUP.findall(seen["text"]) == []
+
+
+@each_page
+def test_no_formula_begins_left_of_the_page(seen):
+    """From there it could not be scrolled into sight."""
+    assert seen["cut"] == []
 
 
 @each_page
@@ -667,6 +675,17 @@ def test_every_formula_of_the_ledger_is_typeset(on_page):
       return wrong;
     }""")
     assert wrong == []
+
+
+def test_formulas_typeset_when_seen_stay_within_a_phone(address, tab):
+    if not OWN_MATHJAX:
+        pytest.skip("the book has no MathJax of its own (npm was missing)")
+    tab.goto(address + "book/errata.html", wait_until="load")
+    tab.set_viewport_size(PHONE | {"height": 9000})  # all that is above it is seen
+    tab.wait_for_function("document.querySelectorAll('.typeset mjx-container').length > 100")
+    wider = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
+    tab.set_viewport_size(PHONE)
+    assert wider <= 0
 
 
 def test_the_ledger_is_a_plain_table_without_its_script(address, tab):
