@@ -401,9 +401,10 @@ def near(printed, values):
 
 
 def shown(printed, values):
-    """A sign, the mean of the runs, their deviation."""
+    """A sign, the mean of the runs, and of several their deviation."""
     sign = "✓" if near(printed, values) else "✗"
-    return f"{sign} {np.mean(values):.1f} ± {np.std(values):.1f}"
+    spread = f" ± {np.std(values):.1f}" if len(values) > 1 else ""
+    return f"{sign} {np.mean(values):.1f}{spread}"
 
 
 def compare(cell, where, stored, program=(), hypotheses=()):
