@@ -62,8 +62,9 @@ SPECTRAL = {
         raw, c, seed, assign_labels="discretize"
     ),
     "by pivoted QR": lambda X, raw, c, seed: by_spectrum(X, c, seed, assign_labels="cluster_qr"),
+    "sigma taken for gamma": None,
 }
-"""Of all samples: (scaled, raw, clusters, seed) -> labels."""
+"""Of all samples: (scaled, raw, clusters, seed) -> labels; None: needs the set's name as well."""
 DRAWN = {
     "part scaled by itself": lambda X, raw, c, seed, part: k_means(
         c, seed, scale(raw[part])
@@ -74,6 +75,10 @@ DRAWN = {
     "centres scaled, samples raw": lambda X, raw, c, seed, part: k_means(c, seed, X[part]).predict(
         raw
     ),
+    "centres raw, samples scaled": lambda X, raw, c, seed, part: k_means(
+        c, seed, raw[part]
+    ).predict(X),
+    "a centre lost": lambda X, raw, c, seed, part: k_means(c - 1, seed, X[part]).predict(X),
     "best of 20 draws": lambda X, raw, c, seed, part: k_means(c, seed, X[part]).predict(X),
 }
 """Centres from a part; None: the plain labels, but not of all samples."""
@@ -90,6 +95,9 @@ def of_all(name, hypothesis, seed):
     c = len(np.unique(y))
     if hypothesis == "arithmetic mean":
         return {"NMI": arithmetic(y, by_spectrum(X, c, seed))}
+    if hypothesis == "sigma taken for gamma":
+        sigma = RATIO.get(name, 1.0) * median(X)
+        return {"NMI": nmi(y, by_spectrum(X, c, seed, gamma=sigma))}
     return {"NMI": nmi(y, SPECTRAL[hypothesis](X, raw, c, seed))}
 
 
