@@ -154,6 +154,11 @@ def without_unused(text, words):
     return "".join(kept(tinycss2.parse_stylesheet(text, True, True)))
 
 
+def together(text):
+    """A page whose formulas stay on one line with the brackets and stops beside them."""
+    return BESIDE.sub(r'<span class="one-line">\g<0></span>', text)
+
+
 def framed(text, folder):
     """A page whose wide pictures, of those in `folder`, are in a box that can scroll."""
 
@@ -171,7 +176,6 @@ def framed(text, folder):
 def page(text, static, words, made):
     """A page with one style sheet and no script that it waits for; `made` remembers the sheets."""
     text = SUPERFLUOUS.sub("", text).replace(FIXED_THEME, SYSTEM_THEME)
-    text = BESIDE.sub(r'<span class="one-line">\g<0></span>', text)
     if 'id="search-results"' not in text:
         text = SEARCH.sub("", text)
     found = [sheet for sheet in SHEET.findall(text) if "_static/" in sheet]
@@ -194,7 +198,10 @@ def page(text, static, words, made):
 def lighten(site):
     """Make all pages of the built book `site` light."""
     static, made = site / "_static", {}
-    pages = {path: path.read_text(encoding="utf8") for path in site.rglob("*.html")}
+    pages = {
+        path: framed(together(path.read_text(encoding="utf8")), site / "_images")
+        for path in site.rglob("*.html")
+    }
     scripts = [p for p in static.rglob("*.js") if not OTHERS.intersection(p.parts)]
     scripts = [path.read_text(encoding="utf8") for path in scripts]
     sheets = [p for p in static.glob("*.css") if not p.name.startswith("all-")]
@@ -203,7 +210,6 @@ def lighten(site):
     words.update(w for text in pages.values() for ws in NAMES.findall(text) for w in ws.split())
     pictures(site / "_images")
     for path, text in pages.items():
-        text = framed(page(text, static, words, made), site / "_images")
-        path.write_text(text, encoding="utf8")
+        path.write_text(page(text, static, words, made), encoding="utf8")
     read = (*pages.values(), *scripts, *sheets)
     icons(static, {icon for text in read for icon in ICON.findall(text)})
