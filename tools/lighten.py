@@ -173,6 +173,12 @@ def framed(text, folder):
     return PICTURE.sub(frame, text)
 
 
+def first_picture_first(text):
+    """A page whose first picture is asked for before those below it."""
+    head, mark, body = text.partition('<article class="bd-article"')
+    return head + mark + body.replace("<img ", '<img fetchpriority="high" ', 1)
+
+
 def page(text, static, words, made):
     """A page with one style sheet and no script that it waits for; `made` remembers the sheets."""
     text = SUPERFLUOUS.sub("", text).replace(FIXED_THEME, SYSTEM_THEME)

@@ -5,6 +5,7 @@ import pytest
 from tools.lighten import (
     FONTS,
     bundle,
+    first_picture_first,
     framed,
     icons,
     page,
@@ -122,6 +123,12 @@ def test_icons_of_the_theme_itself_are_kept(tmp_path):
         (fonts / f"{name}.woff2").touch()
     icons(tmp_path, {"fa-moon"})
     assert set(TTFont(fonts / f"{FONTS[0]}.ttf").getBestCmap()) == {0xF0F3, 0xF186}
+
+
+def test_the_first_picture_of_a_page_is_asked_for_first():
+    text = '<img src="logo"><article class="bd-article"><img src="1"><img src="2"></article>'
+    high = '<img fetchpriority="high" src="1">'
+    assert first_picture_first(text) == text.replace('<img src="1">', high)
 
 
 def test_a_wide_picture_can_scroll(tmp_path):
