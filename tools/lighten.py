@@ -45,7 +45,8 @@ INLINE = r'<span class="math notranslate nohighlight">[^<]*</span>'
 BESIDE = re.compile(rf"\({INLINE}[,.;:!?)’”]*|{INLINE}[,.;:!?)’”]+")
 """Formulas with the brackets and stops that a browser would else put on another line."""
 PICTURE = re.compile(r'<img [^>]*?src="[./]*_images/([^"]+)"[^>]*>')
-WIDTH = re.compile(r'\bwidth(?:="|: )(\d+)')
+SIZE = re.compile(r'\bwidth(?:="|: )(\d+)[^>]*?\bheight(?:="|: )(\d+)')
+LATER = 'loading="lazy"'
 WIDE = 700  # pixels from which on a picture's words are too small on a phone, unless it scrolls
 FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
 
@@ -160,23 +161,24 @@ def together(text):
 
 
 def framed(text, folder):
-    """A page whose wide pictures, of those in `folder`, are in a box that can scroll."""
+    """A page whose pictures, of those in `folder`, have their place before they are there.
+
+    The first is asked for at once, the others when they come near; wide ones can scroll.
+    """
+    when = iter(['fetchpriority="high"'])
 
     def frame(found):
         with contextlib.suppress(OSError):
             said = found[0] + (folder / found[1]).read_bytes()[:300].decode("utf8", "ignore")
-            width = WIDTH.search(said)
-            if width and int(width[1]) >= WIDE:
-                return f'<div class="wide-picture">{found[0]}</div>'
+            size = SIZE.search(said)
+            place = ' width="{}" height="{}"'.format(*size.groups()) if size else ""
+            start = f"<img {next(when, LATER)}{place} "
+            picture = start + found[0].removeprefix("<img ")
+            wide = size and int(size[1]) >= WIDE
+            return f'<div class="wide-picture">{picture}</div>' if wide else picture
         return found[0]
 
     return PICTURE.sub(frame, text)
-
-
-def first_picture_first(text):
-    """A page whose first picture is asked for before those below it."""
-    head, mark, body = text.partition('<article class="bd-article"')
-    return head + mark + body.replace("<img ", '<img fetchpriority="high" ', 1)
 
 
 def page(text, static, words, made):

@@ -57,6 +57,13 @@ def serve(site):
         server.shutdown()
 
 
+PICTURES = """() => Promise.all([...document.images].map((image) => {
+  image.loading = "eager";
+  return image.decode().catch(() => {});
+}))"""
+"""Pictures that wait until they come near are fetched at once."""
+
+
 def print_page(tab, address, file):
     """Print one page to a PDF file; returns the file."""
     from playwright.sync_api import Error
@@ -69,6 +76,7 @@ def print_page(tab, address, file):
         "() => document.querySelectorAll('.solution.toggle-hidden')"
         ".forEach(solution => solution.classList.remove('toggle-hidden'))"
     )
+    tab.evaluate(PICTURES)
     tab.pdf(path=str(file), format="A4", scale=SMALLER, print_background=True)
     return file
 

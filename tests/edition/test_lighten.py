@@ -5,7 +5,6 @@ import pytest
 from tools.lighten import (
     FONTS,
     bundle,
-    first_picture_first,
     framed,
     icons,
     page,
@@ -125,18 +124,22 @@ def test_icons_of_the_theme_itself_are_kept(tmp_path):
     assert set(TTFont(fonts / f"{FONTS[0]}.ttf").getBestCmap()) == {0xF0F3, 0xF186}
 
 
-def test_the_first_picture_of_a_page_is_asked_for_first():
-    text = '<img src="logo"><article class="bd-article"><img src="1"><img src="2"></article>'
-    high = '<img fetchpriority="high" src="1">'
-    assert first_picture_first(text) == text.replace('<img src="1">', high)
-
-
 def test_a_wide_picture_can_scroll(tmp_path):
     for width in (500, 900):
         (tmp_path / f"{width}.svg").write_text(f'<svg xmlns="x" width="{width}" height="400">')
     small, large = (f'<img alt="x" src="../../_images/{width}.svg" />' for width in (500, 900))
     pixels = '<img src="../_images/a.png" style="width: 872px; height: 352px;" />'
     (tmp_path / "a.png").write_bytes(b"png")
-    assert framed(small, tmp_path) == small
-    assert framed(large, tmp_path) == f'<div class="wide-picture">{large}</div>'
-    assert framed(pixels, tmp_path).startswith("<div")
+    assert "wide-picture" not in framed(small, tmp_path)
+    for wide in (large, pixels):
+        assert framed(wide, tmp_path).startswith('<div class="wide-picture"><img ')
+
+
+def test_pictures_have_their_place_and_come_when_they_are_near(tmp_path):
+    (tmp_path / "a.svg").write_text('<svg xmlns="x" width="500" height="400">')
+    text = framed(2 * '<img alt="x" src="_images/a.svg" />' + '<img src="_static/b.svg">', tmp_path)
+    assert text == (
+        '<img fetchpriority="high" width="500" height="400" alt="x" src="_images/a.svg" />'
+        '<img loading="lazy" width="500" height="400" alt="x" src="_images/a.svg" />'
+        '<img src="_static/b.svg">'
+    )
