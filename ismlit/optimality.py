@@ -91,15 +91,21 @@ class Certificate:
 
     def __str__(self):
         of = "" if self.is_orthonormal else " (of the span of W, which was not orthonormal)"
-        return (
-            f"local maximum to second order: {'yes' if self.is_maximum else 'no'}{of}\n"
-            f"  residual  {self.residual:.1e}\n"
-            f"  curvature {self.curvature:.4g} ± {self.curvature_error:.1g}  "
-            "(smallest eigenvalue of Kd - M)\n"
-            f"  eigengap  {self.eigengap:.4g}\n"
-            f"  (C.73)    {self.bound_c73}\n"
-            f"  (3.10)    {self.bound_310}"
-        )
+        lines = [
+            f"local maximum to second order: {'yes' if self.is_maximum else 'no'}{of}",
+            f"  residual  {self.residual:.1e}",
+            f"  curvature {self.curvature:.4g}{self._no_less()} (smallest eigenvalue of Kd - M)",
+            f"  eigengap  {self.eigengap:.4g}",
+        ]
+        bounds = {"(C.73)": self.bound_c73, "(3.10)": self.bound_310}
+        lines += [f"  {name}    {bound}" for name, bound in bounds.items() if bound is not None]
+        return "\n".join(lines)
+
+    def _no_less(self):
+        """What the curvature is at least, in two digits, where it is not exact."""
+        if not self.curvature_error:
+            return ""
+        return f", at least {float(f'{self.curvature - self.curvature_error:.2g}'):g}"
 
 
 def certify(found, W=None, *, tol=1e-5, bounds=True):

@@ -15,7 +15,7 @@ from ismlit.gamma import Gamma, centre, label_gamma
 from ismlit.grassmann import SecondOrder, first_order_residual, outside, principal_angles
 from ismlit.kernels import Gaussian
 from ismlit.knet import KNetClustering
-from ismlit.optimality import certify
+from ismlit.optimality import Bound, Certificate, certify
 from ismlit.problem import Problem
 from ismlit.reduction import SupervisedIKDR, UnsupervisedIKDR
 from ismlit.solver import ism
@@ -270,3 +270,14 @@ def test_a_test_of_the_solver_that_left_it_open_is_made_again(rng):
     assert certify(vague).curvature_error < size
     surely_not = replace(result, curvature=result.curvature._replace(value=-size, error=size))
     assert certify(surely_not).curvature == -size
+
+
+def test_the_text_says_how_exact_the_curvature_is_and_leaves_out_what_was_not_asked_for():
+    numbers = dict(residual=1e-7, curvature=331.2, eigengap=2.0)
+    verdict = dict(is_stationary=True, is_second_order=True)
+    given = Certificate(**numbers, **verdict, curvature_error=101.3, bound_c73=None, bound_310=None)
+    assert "curvature 331.2, at least 230 (" in str(given)
+    assert "(C.73)" not in str(given) and "None" not in str(given)
+    bound = Bound(1.0, 2.0)
+    given = Certificate(**numbers, **verdict, curvature_error=0.0, bound_c73=bound, bound_310=bound)
+    assert "curvature 331.2 (" in str(given) and str(given).count(str(bound)) == 2
