@@ -34,6 +34,9 @@ WAITING = re.compile(r'<script (?!defer|async)([^>]*\bsrc="(?!https?:)[^"]*"[^>]
 ICON = re.compile(r"\bfa-[a-z][a-z0-9-]*")
 GLYPH = re.compile(r"((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:\"\\?([^\"]+)\"")
 NAMED = re.compile(r"--pst-icon-[\w-]+:\s*\"\\?([^\"]+)\"")
+LINK = re.compile(r'<link rel="stylesheet" href="([^"]*_static/)(all-[0-9a-f]+\.css)" />')
+MANY = {"claims", "_modules"}
+"""Folders of pages that are too many for a style sheet in each."""
 OTHERS = {"fontawesome", "mathjax"}
 """Folders of scripts that bring their own styles, or have all icons."""
 NAMES = re.compile(r"""\b(?:class|id)=["']?([^"'>]*)""")
@@ -203,6 +206,21 @@ def page(text, static, words, made):
     return WAITING.sub(r"<script defer \1></script>", text)
 
 
+def within(text, static):
+    """A page with its style sheet in it: one wait less before the first word."""
+
+    def written(found):
+        up, name = found.groups()
+
+        def address(of):
+            own = of[2].startswith(("data:", "#"))
+            return of[0] if own else f"url({of[1]}{up}{of[2]}{of[1]})"
+
+        return f"<style>{ADDRESS.sub(address, (static / name).read_text(encoding='utf8'))}</style>"
+
+    return LINK.sub(written, text)
+
+
 def lighten(site):
     """Make all pages of the built book `site` light."""
     static, made = site / "_static", {}
@@ -218,6 +236,9 @@ def lighten(site):
     words.update(w for text in pages.values() for ws in NAMES.findall(text) for w in ws.split())
     pictures(site / "_images")
     for path, text in pages.items():
-        path.write_text(page(text, static, words, made), encoding="utf8")
+        light = page(text, static, words, made)
+        if not MANY.intersection(path.parts):
+            light = within(light, static)
+        path.write_text(light, encoding="utf8")
     read = (*pages.values(), *scripts, *sheets)
     icons(static, {icon for text in read for icon in ICON.findall(text)})

@@ -629,7 +629,7 @@ def test_a_wide_formula_is_set_smaller(page, on_page):
     tab = on_page(f"book/{page}.html", width=1400, height=900)
     if not OWN_MATHJAX:
         pytest.skip("the book has no MathJax of its own (npm was missing)")
-    tab.wait_for_function("() => document.querySelector('div.math[style*=font-size]')")
+    tab.wait_for_function("() => document.querySelector('mjx-math[style*=font-size]')")
     wide = """() => [...document.querySelectorAll('div.math, div.math mjx-container')]
       .filter(e => e.scrollWidth > e.clientWidth + 2).map(e => e.outerHTML.slice(0, 200))"""
     tab.wait_for_function(f"() => ({wide})().length === 0")

@@ -10,6 +10,7 @@ from tools.lighten import (
     page,
     sheet,
     together,
+    within,
     without_unused,
 )
 
@@ -85,6 +86,12 @@ def test_a_page_waits_for_one_sheet_and_no_script(static):
     assert "searchtools" not in text and "thebe" not in text
     assert text.index("const DOCUMENTATION_OPTIONS") < text.index("pagename")
     assert '<script src="https://example.org/x.js">' in text
+
+
+def test_a_sheet_within_a_page_finds_its_files(static):
+    text = within(page(PAGE, static, set(), {}), static)
+    assert "stylesheet" not in text and "<style>" in text
+    assert "url(../_static/vendor/x.ttf)" in text and 'url("data:x")' in text
 
 
 def test_the_page_of_the_search_keeps_its_scripts(static):
