@@ -5,6 +5,7 @@ browser waits for, Sphinx's search index on every page, 2000 icons of which it u
 and a client of Binder that it does not use. On a slow line each is a wait before the first word.
 """
 
+import base64
 import contextlib
 import hashlib
 import io
@@ -39,6 +40,7 @@ MANY = {"claims", "_modules"}
 """Folders of pages that are too many for a style sheet in each."""
 OTHERS = {"fontawesome", "mathjax"}
 """Folders of scripts that bring their own styles, or have all icons."""
+WITHIN = re.compile(r"data:image/png;base64,([A-Za-z0-9+/=\s]+)")
 NAMES = re.compile(r"""\b(?:class|id)=["']?([^"'>]*)""")
 WORD = re.compile(r"[\w-]+")
 ADDRESS = re.compile(r"url\((['\"]?)([^)'\"]+)\1\)")
@@ -55,17 +57,33 @@ FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
 
 
 def pictures(folder):
-    """256 colours a picture, where that is less; those that move, or have no ground, stay."""
+    """256 colours a picture, where that is less, within drawings too; those that move stay."""
     for path in folder.glob("*.png"):
-        with Image.open(path) as picture:
-            if getattr(picture, "is_animated", False) or picture.has_transparency_data:
-                continue
-            small = io.BytesIO()
-            picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
-                small, "PNG", optimize=True
-            )
-        if small.tell() < path.stat().st_size:
-            path.write_bytes(small.getvalue())
+        path.write_bytes(few_colours(path.read_bytes()))
+    for path in folder.glob("*.svg"):
+        text = path.read_text(encoding="utf8")
+        light = WITHIN.sub(lambda found: encoded(few_colours(base64.b64decode(found[1]))), text)
+        if light != text:
+            path.write_text(light, encoding="utf8")
+
+
+def few_colours(png):
+    """The bytes of a PNG in 256 colours; as it came if it moves, has no more, or is less so."""
+    with Image.open(io.BytesIO(png)) as picture:
+        if getattr(picture, "is_animated", False) or picture.mode == "P":
+            return png
+        kind, how = "RGB", Image.Quantize.MEDIANCUT
+        if picture.has_transparency_data:
+            kind, how = "RGBA", Image.Quantize.FASTOCTREE
+        small = io.BytesIO()
+        few = picture.convert(kind).quantize(256, how, dither=Image.Dither.NONE)
+        few.save(small, "PNG", optimize=True)
+    return min(png, small.getvalue(), key=len)
+
+
+def encoded(png):
+    """The address of a picture that is within a drawing."""
+    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
 
 
 def icons(static, names):

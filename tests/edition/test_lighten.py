@@ -1,13 +1,20 @@
 """Pages load less and look the same."""
 
+import base64
+import io
+
+import numpy as np
 import pytest
+from PIL import Image
 
 from tools.lighten import (
     FONTS,
     bundle,
+    encoded,
     framed,
     icons,
     page,
+    pictures,
     sheet,
     together,
     within,
@@ -140,6 +147,28 @@ def test_a_wide_picture_can_scroll(tmp_path):
     assert "wide-picture" not in framed(small, tmp_path)
     for wide in (large, pixels):
         assert framed(wide, tmp_path).startswith('<div class="wide-picture"><img ')
+
+
+def test_a_picture_within_a_drawing_has_few_colours(tmp_path):
+    shades = np.random.default_rng(0).integers(0, 255, (60, 60, 3), dtype=np.uint8)
+    clear = np.dstack([shades, np.full((60, 60), 255, np.uint8)])
+    clear[0, :, 3] = 0
+    for name, pixels in {"solid": shades, "clear": clear}.items():
+        file = io.BytesIO()
+        Image.fromarray(pixels).save(file, "PNG")
+        drawing = tmp_path / f"{name}.svg"
+        drawing.write_text(f'<svg><image href="{encoded(file.getvalue())}"/></svg>')
+        before = len(drawing.read_text())
+        pictures(tmp_path)
+        text = drawing.read_text()
+        assert len(text) < before and text.startswith('<svg><image href="data:image/png;base64,')
+        found = base64.b64decode(text.split(",")[1].split('"')[0])
+        after = np.array(Image.open(io.BytesIO(found)).convert("RGBA"))
+        assert len(np.unique(after.reshape(-1, 4), axis=0)) <= 256
+        off = np.abs(after[1:, :, :3].astype(int) - shades[1:])
+        assert off.mean() < 20 and (after[0, :, 3] == 0).all() == (name == "clear")
+        pictures(tmp_path)
+        assert drawing.read_text() == text, "a second time changes nothing"
 
 
 def test_pictures_have_their_place_and_come_when_they_are_near(tmp_path):
