@@ -107,25 +107,30 @@ def icons(static, names):
         (folder / f"{name}.woff2").unlink()  # it would have all of them; see `WOFF2`
 
 
-def sheet(static, name):
-    """A style sheet with what it imports, and addresses as seen from `static`."""
-    folder = posixpath.dirname(name)
-
-    def place_of(found):
-        return posixpath.normpath(posixpath.join(folder, found))
+def readdressed(text, place):
+    """A style sheet in which `place` has changed the addresses of files; others stay."""
 
     def moved(found):
-        inside = not found[2].startswith(("data:", "#", "/")) and ":" not in found[2]
-        return f"url({found[1]}{place_of(found[2])}{found[1]})" if inside else found[0]
+        quote, address = found.groups()
+        is_file = not address.startswith(("data:", "#", "/")) and ":" not in address
+        return f"url({quote}{place(address)}{quote})" if is_file else found[0]
+
+    return ADDRESS.sub(moved, text)
+
+
+def sheet(static, name):
+    """A style sheet with what it imports, and addresses as seen from `static`."""
+
+    def place_of(address):
+        return posixpath.normpath(posixpath.join(posixpath.dirname(name), address))
 
     text = (static / name).read_text(encoding="utf8")
     text = re.sub(r"@charset [^;]*;|/\*# sourceMappingURL.*?\*/", "", text)
-    pieces = IMPORT.split(
-        text
-    )  # what stands between, the name of a sheet, what stands between, ...
+    # what stands between, the name of a sheet, what stands between, ...
+    pieces = IMPORT.split(text)
     for k, piece in enumerate(pieces):
         own = k % 2 == 0
-        pieces[k] = ADDRESS.sub(moved, piece) if own else sheet(static, place_of(piece))
+        pieces[k] = readdressed(piece, place_of) if own else sheet(static, place_of(piece))
     return "".join(pieces)
 
 
@@ -229,12 +234,8 @@ def within(text, static):
 
     def written(found):
         up, name = found.groups()
-
-        def address(of):
-            own = of[2].startswith(("data:", "#"))
-            return of[0] if own else f"url({of[1]}{up}{of[2]}{of[1]})"
-
-        return f"<style>{ADDRESS.sub(address, (static / name).read_text(encoding='utf8'))}</style>"
+        whole = (static / name).read_text(encoding="utf8")
+        return f"<style>{readdressed(whole, lambda address: up + address)}</style>"
 
     return LINK.sub(written, text)
 
@@ -246,16 +247,22 @@ def lighten(site):
         path: framed(together(path.read_text(encoding="utf8")), site / "_images")
         for path in site.rglob("*.html")
     }
-    scripts = [p for p in static.rglob("*.js") if not OTHERS.intersection(p.parts)]
-    scripts = [path.read_text(encoding="utf8") for path in scripts]
-    sheets = [p for p in static.glob("*.css") if not p.name.startswith("all-")]
-    sheets = [path.read_text(encoding="utf8") for path in sheets]
+    scripts = [
+        path.read_text(encoding="utf8")
+        for path in static.rglob("*.js")
+        if not OTHERS.intersection(path.relative_to(static).parts)
+    ]
+    sheets = [
+        path.read_text(encoding="utf8")
+        for path in static.glob("*.css")
+        if not path.name.startswith("all-")
+    ]
     words = {word for text in scripts for word in WORD.findall(text)}
     words.update(w for text in pages.values() for ws in NAMES.findall(text) for w in ws.split())
     pictures(site / "_images")
     for path, text in pages.items():
         light = page(text, static, words, made)
-        if not MANY.intersection(path.parts):
+        if not MANY.intersection(path.relative_to(site).parts):
             light = within(light, static)
         path.write_text(light, encoding="utf8")
     read = (*pages.values(), *scripts, *sheets)

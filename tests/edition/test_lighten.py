@@ -28,7 +28,8 @@ def static(tmp_path):
     for name, text in {
         "basic.css": "a { color: red }",
         "own.css": "@charset 'utf-8';\n@import url(\"basic.css\");\na { color: blue }",
-        "styles/theme.css": "i { src: url(../vendor/x.ttf) } b { background: url('data:x') }",
+        "styles/theme.css": "i { src: url(../vendor/x.ttf) } b { background: url('data:x') } "
+        "u { src: url(https://example.org/y.ttf) }",
         "documentation_options.js": "const DOCUMENTATION_OPTIONS = {};",
     }.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -98,6 +99,7 @@ def test_a_page_waits_for_one_sheet_and_no_script(static):
 def test_a_sheet_within_a_page_finds_its_files(static):
     text = within(page(PAGE, static, set(), {}), static)
     assert "stylesheet" not in text and "<style>" in text
+    assert "url(https://example.org/y.ttf)" in text, "no file of this site"
     assert "url(../_static/vendor/x.ttf)" in text and 'url("data:x")' in text
 
 

@@ -1,5 +1,6 @@
 """The form of the notebooks: what a reader, nbval and the book's build rely on."""
 
+import functools
 import re
 from pathlib import Path
 
@@ -82,12 +83,16 @@ def test_opens_with_its_title(notebook):
     assert first.source.startswith("# ")
 
 
-def test_first_cell_installs_the_library_where_it_is_missing(path, notebook):
+@functools.cache
+def first_cell_of_the_front_page():
+    return code_cells(nbformat.read(ROOT / "book" / "intro.ipynb", as_version=4))[0][1]
+
+
+def test_first_cell_installs_the_library_where_it_is_missing(notebook):
     """On Colab, that is; the page does not show the cell."""
     _, first = code_cells(notebook)[0]
-    _, of_front = code_cells(nbformat.read(ROOT / "book" / "intro.ipynb", as_version=4))[0]
     assert "ismlit[notebooks] @ git+" in first.source
-    assert first.source == of_front.source
+    assert first.source == first_cell_of_the_front_page().source
     assert first.metadata.tags == ["remove-cell"] and not first.outputs
 
 
