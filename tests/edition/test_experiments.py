@@ -22,6 +22,7 @@ from ismlit.edition.experiments import (
     deep_peers,
     defaults,
     hypotheses_4_2,
+    imsat_digits,
     network_scaling,
     patience,
     peers,
@@ -942,6 +943,21 @@ def test_a_cell_that_no_reading_gives_says_what_was_tried():
     (row,) = table_4_2.Beside([cell], "part", rows, [], assumed).misses(["k-means"])
     assert row["by the readings"] == "k-means 87.0"
     assert row["one assumption changed"] == "mixed ✓ 24.0"
+
+
+def test_of_a_part_a_comparators_images_are_clustered_first():
+    row = {"set": "Wine", "method": "DEC", "data": "scaled", "where": "part", "NMI": [80.0, 82.0]}
+    cell = {"set": "Wine", "method": "DEC", "NMI": "84.0"}
+    beside = table_4_2.Beside([cell], "part", [row | {"NMI, images": [60.0, 62.0]}], [])
+    assert beside.by["Wine", "DEC"] == {"DEC, images": [60.0, 62.0], "DEC": [80.0, 82.0]}
+    assert beside.plain(("Wine", "DEC")) == ("DEC, images", [60.0, 62.0])
+    assert beside.verdicts_of("DEC") == {"Wine, DEC, images": False, "Wine, DEC": True}
+
+
+def test_the_accuracy_on_digits_is_of_the_best_pairing():
+    y = np.array([0, 0, 1, 1, 2, 2])
+    assert imsat_digits.accuracy(y, np.array([2, 2, 0, 0, 1, 1])) == 100
+    assert imsat_digits.accuracy(y, np.array([2, 2, 0, 0, 0, 0])) == pytest.approx(100 * 4 / 6)
 
 
 def test_without_torch_the_comparators_say_what_to_install():
