@@ -256,6 +256,7 @@ AT_THEIR_BEST = {
     ],
     "DEC, layer by layer": [("Moon", "all"), ("Wine", "all")],
     "DEC, layer by layer, a hundredth": [("Wine", "all")],
+    "SN, its program": [("Moon", "all"), ("Moon", "part"), ("Face", "all")],
     "SN, searched": [(name, "all") for name in ("Moon", "Cancer", "Wine")],
 }
 """Where these were run, for their time; the others everywhere."""
@@ -264,6 +265,7 @@ LONGEST = {
     "DEC, layer by layer": 1,
     "DEC, layer by layer, a hundredth": 1,
     "IMSAT, leaking": 3,
+    "SN, its program": 3,
     "SN, searched": 1,
 }
 """How often; the store has one run of AEC on all of Spiral1, of DEC three there and one on RCV."""
@@ -331,7 +333,7 @@ READINGS = {
     "AEC": ["AEC, 200 + 60 epochs", "AEC"],
     "DEC": ["DEC", "DEC, layer by layer", "DEC, layer by layer, a hundredth"],
     "IMSAT": ["IMSAT", "IMSAT, 800 steps", "IMSAT, leaking"],
-    "SN": ["SN, searched", "SN", "SN, untuned"],
+    "SN": ["SN, searched", "SN", "SN, untuned", "SN, its program"],
     "SC": [
         "SC",
         "SC, sigma of Table 4.1",
