@@ -515,7 +515,7 @@ class Beside:
 
     def _plain(self, key):
         reading, values = self.plain(key)
-        more = reading.removeprefix(key[1]).strip(", ")
+        more = reading.removeprefix(key[1]).removesuffix(", images").strip(", ")
         return shown(self.value[key], values) + (f" ({more})" if more else "")
 
     def other_readings(self):
