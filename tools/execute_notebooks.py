@@ -16,6 +16,7 @@ import nbformat
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 300  # seconds a cell
+FIGURES = "from ismlit.edition.figures import register; register(); del register"
 
 
 def missing_data(notebook):
@@ -55,16 +56,28 @@ def normalise(notebook):
     return notebook
 
 
+def _client():
+    """nbclient's class, whose kernel stores figures as the book shows them."""
+    from nbclient import NotebookClient
+
+    class Client(NotebookClient):
+        async def async_start_new_kernel_client(self):
+            kernel = await super().async_start_new_kernel_client()
+            kernel.execute(FIGURES, silent=True, store_history=False)
+            return kernel
+
+    return Client
+
+
 def execute(path):
     """Execute one notebook file in place. Returns (path, status, detail)."""
-    from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     notebook = nbformat.read(path, as_version=4)
     missing = missing_data(notebook)
     if missing:
         return path, "skipped", f"data not available: {', '.join(missing)}"
-    client = NotebookClient(
+    client = _client()(
         notebook,
         timeout=TIMEOUT,
         kernel_name="python3",

@@ -5,8 +5,6 @@ The library never imports it. A notebook takes from here what every page needs.
 
 from importlib import import_module
 
-from ismlit.edition.figures import register
-
 _HOME = {"check": "checking", "same": "equality", "derive": "symbolic", "printed": "tables"}
 _HOME |= {"results": "tables", "at_most": "statements", "equal": "statements"}
 _HOME |= dict.fromkeys(
@@ -23,5 +21,3 @@ def __getattr__(name):
         return getattr(import_module(f"ismlit.edition.{_HOME[name]}"), name)
     raise AttributeError(f"module 'ismlit.edition' has no attribute {name!r}")
 
-
-register()

@@ -1,9 +1,10 @@
 """How the book shows a figure: as a drawing that follows the page's theme.
 
 A drawing is SVG without a ground of its own; its black is the page's ink and its white the page's
-paper, in the light theme and in the dark one. A figure of very many points becomes a PNG instead,
-with two pixels for each of the page's, no ground, and grey ink. `register` tells a notebook's
-kernel; importing `ismlit.edition` there does it.
+paper, in the light theme and in the dark one. Beside it stands a PNG with two pixels for each of
+the page's, no ground, and grey ink: JupyterLab draws no SVG of a notebook that it does not trust.
+A figure of very many points is a PNG alone. `register` tells a notebook's kernel;
+``tools/execute_notebooks.py`` calls it there before the first cell.
 """
 
 from __future__ import annotations
@@ -163,15 +164,16 @@ def bundle(figure, include=None, exclude=None):
     -------
     data, metadata : dict
     """
+    pixels, (width, height) = _pixels(figure)
+    data, said = {"image/png": pixels}, {"image/png": dict(width=width, height=height)}
     text = drawing(figure)
     if len(text) <= LARGEST:
-        return {"image/svg+xml": text}, {}
-    pixels, (width, height) = _pixels(figure)
-    return {"image/png": pixels}, {"image/png": dict(width=width, height=height)}
+        data["image/svg+xml"] = text
+    return data, said
 
 
 def register():
-    """In a notebook's kernel, show figures by `bundle`; elsewhere nothing happens."""
+    """In a notebook's kernel, store figures by `bundle`; elsewhere nothing happens."""
     try:
         from IPython import get_ipython
     except ImportError:

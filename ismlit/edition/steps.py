@@ -114,8 +114,8 @@ def _of_one(D, index=""):
         known[Psi] = D.psi
         phi = _times(1, weighted(Psi))
     t = sp.Symbol("t", positive=True)
+    mu = slope_at_zero(D)
     series = sp.series(D.f().subs(beta, t**2 * beta), t, 0, 4)
-    mu = sp.simplify(series.removeO().coeff(t, 2) / beta)
     lines = {
         "kernel": (sp.Symbol(r"f(\beta)"), D.f(), "the kernel"),
         "pair": (
@@ -143,6 +143,26 @@ def _of_one(D, index=""):
         ),
     }
     return Steps({name: Step(*line) for name, line in lines.items()}, known)
+
+
+def slope_at_zero(D):
+    """f'(0) of a `Derivation`, as a limit from the right.
+
+    Raises
+    ------
+    ValueError
+        If it is not finite: the kernel has a kink where two projections coincide, and no Phi_0.
+    """
+    slope = D.f(1)
+    if slope.has(sp.core.function.AppliedUndef):  # an unspecified f
+        return slope.subs(D.beta, 0)
+    mu = sp.limit(slope, D.beta, 0, "+")
+    if mu.has(sp.oo, -sp.oo, sp.zoo, sp.nan, sp.AccumBounds):
+        raise ValueError(
+            f"Phi_0 needs a finite slope f'(0), and that of f = {D.f()} tends to {mu}: the kernel "
+            "has a kink where two projections coincide; start from init='pca' or 'random'"
+        )
+    return sp.simplify(mu)
 
 
 def _times(number, form):
