@@ -1,14 +1,63 @@
 """For the notebook run (``pytest -p tools.nbval_plugin --nbval``).
 
 Skipped is what needs data that cannot be had. Cells of a notebook whose metadata say
-``"ismlit": {"slow": true}`` are marked slow; ``-m "not slow"`` leaves them out.
+``"ismlit": {"slow": true}`` are marked slow; ``-m "not slow"`` leaves them out. The solutions of
+exercises run too: their code stands in the Markdown, below it what it prints.
 """
 
+import re
+
+import nbformat
+import nbval.plugin
 import pytest
 
 from tools.execute_notebooks import missing_data
 
 DRAWING = "image/svg+xml"
+SOLUTION = re.compile(r"<details><summary>Solution</summary>(.*?)</details>", re.S)
+PROGRAM = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.M | re.S)
+
+
+def programs(text):
+    """[(code, what it prints)] of the solutions in a cell's Markdown.
+
+    >>> fence = "`" * 3
+    >>> words = f"{fence}python\\nprint(1)\\n{fence}\\n\\n{fence}text\\n1\\n{fence}\\n"
+    >>> programs(f"<details><summary>Solution</summary>\\n\\n{words}\\n</details>")
+    [('print(1)\\n', '1\\n')]
+    """
+    return [found for solution in SOLUTION.findall(text) for found in PROGRAM.findall(solution)]
+
+
+def with_solutions(notebook):
+    """The notebook with the solutions' code as cells, where they stand."""
+    cells = []
+    for cell in notebook.cells:
+        cells.append(cell)
+        for code, printed in programs(cell.source) if cell.cell_type == "markdown" else ():
+            output = nbformat.v4.new_output("stream", name="stdout", text=printed)
+            cells.append(
+                nbformat.v4.new_code_cell(
+                    code, execution_count=1, outputs=[output] if printed else []
+                )
+            )
+    notebook.cells = cells
+    return notebook
+
+
+class Reader:
+    """What nbval takes for nbformat."""
+
+    def __getattr__(self, name):
+        return getattr(nbformat, name)
+
+    def read(self, *args, **options):
+        return with_solutions(nbformat.read(*args, **options))
+
+
+def pytest_configure():
+    """nbval reads notebooks by way of `with_solutions`."""
+    nbval.plugin.nbformat = Reader()
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks

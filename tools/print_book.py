@@ -17,7 +17,7 @@ import sys
 import threading
 from pathlib import Path
 
-import yaml
+from tools import toc
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
@@ -73,8 +73,8 @@ def print_page(tab, address, file):
         with contextlib.suppress(Error):  # no network and no MathJax of its own: TeX is printed
             tab.wait_for_function(TYPESET, timeout=15_000)
     tab.evaluate(
-        "() => document.querySelectorAll('.solution.toggle-hidden')"
-        ".forEach(solution => solution.classList.remove('toggle-hidden'))"
+        "() => document.querySelectorAll('article details')"
+        ".forEach(folded => { folded.open = true; })"
     )
     tab.evaluate(PICTURES)
     tab.pdf(path=str(file), format="A4", scale=SMALLER, print_background=True)
@@ -118,10 +118,6 @@ def contents(tab, title, parts, starts, before):
 
 def in_order(site):
     """The table of contents: [(caption, [(page, title), ...]), ...]."""
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
-    parts = [("", [toc["root"]])]
-    for part in toc["parts"]:
-        parts.append((part["caption"], [chapter["file"] for chapter in part["chapters"]]))
 
     def title(page):
         text = (site / f"{page}.html").read_text(encoding="utf8")
@@ -129,7 +125,7 @@ def in_order(site):
         head = re.search(r"<h1>(.*?)<a class=\"headerlink", article, re.DOTALL)[1]
         return html.unescape(re.sub(r"<[^>]+>", "", head)).replace(r"\(", "").replace(r"\)", "")
 
-    return [(caption, [(page, title(page)) for page in pages]) for caption, pages in parts]
+    return [(caption, [(page, title(page)) for page in pages]) for caption, pages in toc.parts()]
 
 
 def lead_within(writer, address, first_page):

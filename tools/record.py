@@ -118,7 +118,8 @@ def section(where):
 def name(claim_id):
     """A claim's name in the record: "Thesis (5.2)", "NeurIPS: 79"."""
     words = title(claim_id)
-    return words if ": " in words and not re.match(r"[A-Z][a-z]+ [\dA-D]", words) else f"Thesis {words}"
+    elsewhere = ": " in words and not re.match(r"[A-Z][a-z]+ [\dA-D]", words)
+    return words if elsewhere else f"Thesis {words}"
 
 
 def escaped(text):
@@ -158,8 +159,7 @@ def items(page):
     """The table of a section's items; neighbours that are alike share a row."""
     here = lambda claim: (
         section(claim.where) == page
-        or section(claim.where) is None
-        and page in checked_on().get(claim.id, [])
+        or (section(claim.where) is None and page in checked_on().get(claim.id, []))
     )
     rows = groupby(filter(here, ledger().values()), key=lambda c: (c.verdict, _evidence(c, page)))
     lines = [ITEMS]

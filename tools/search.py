@@ -7,13 +7,13 @@ that what is found is a sentence. Without npm the search that Sphinx makes stays
 import json
 import re
 
-import yaml
 from bs4 import BeautifulSoup
 
 from ismlit.edition.ledger import ledger
 from ismlit.edition.verdicts import heading
 from tools import npm
 from tools.execute_notebooks import ROOT
+from tools.toc import pages
 
 MINISEARCH = "minisearch@7.1.2"
 FOLDER = ROOT / ".minisearch"
@@ -85,15 +85,6 @@ def claims():
             "text": claim.says,
             "kind": "claim",
         }
-
-
-def pages():
-    """The book's pages in the order of its table of contents."""
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
-    listed = [toc["root"]]
-    for part in toc["parts"]:
-        listed += [chapter["file"] for chapter in part["chapters"]]
-    return listed
 
 
 def records(site):

@@ -20,4 +20,3 @@ def __getattr__(name):
     if name in _HOME:
         return getattr(import_module(f"ismlit.edition.{_HOME[name]}"), name)
     raise AttributeError(f"module 'ismlit.edition' has no attribute {name!r}")
-

@@ -1,91 +1,14 @@
-"""What the front page is made of besides its figure: one line of counts, cards with pictures.
+"""Two pictures by which the site is shared, drawn from the front page's example.
 
-``python -m ismlit.edition.front`` draws the two pictures by which the site is shared: the one that
-other sites show with a link to it, and the README's, which moves.
+``python -m ismlit.edition.front`` draws the one that other sites show with a link to it, and the
+README's, which moves.
 """
 
 from __future__ import annotations
 
-import base64
 import io
-import json
-from urllib.parse import quote
 
 from ismlit.edition.files import book, is_checkout
-from ismlit.edition.ledger import counts, ledger
-from ismlit.edition.templates import render
-
-WIDTH = 360
-"""Pixels of a card's picture."""
-
-
-def summary():
-    """What came out, in a sentence: an object that Jupyter shows as HTML.
-
-    Examples
-    --------
-    >>> from ismlit.edition.front import summary
-    >>> "claims" in summary().data
-    True
-    """
-    from IPython.display import HTML
-
-    number = counts()
-    return HTML(render("summary.html.j2", total=len(ledger()), number=number))
-
-
-def picture(page, figure):
-    """The stored picture of a figure: a data address, or None where none is stored.
-
-    A drawing is taken as it is, so that it follows the page's theme; a PNG is made small.
-
-    Parameters
-    ----------
-    page : str
-        A notebook of the book, as ``ch5/idea``.
-    figure : str
-        The name of one of its figures, as ``fig-idea``.
-
-    Raises
-    ------
-    ValueError
-        If the page has no figure of this name.
-    """
-    from PIL import Image
-
-    cells = json.loads((book() / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
-    named = {c["metadata"].get("mystnb", {}).get("figure", {}).get("name"): c for c in cells}
-    if figure not in named:
-        raise ValueError(f"{page} has no figure {figure!r}; it has {sorted(filter(None, named))}")
-    data = [output.get("data", {}) for output in named[figure]["outputs"]]
-    drawn = next((d["image/svg+xml"] for d in data if "image/svg+xml" in d), None)
-    if drawn is not None:
-        return "data:image/svg+xml," + quote("".join(drawn), safe=" :;,=()/")
-    found = next((d["image/png"] for d in data if "image/png" in d), None)
-    if found is None:  # an installed book has no pictures
-        return None
-    image = Image.open(io.BytesIO(base64.b64decode(found))).convert("RGBA")
-    image.thumbnail((WIDTH, WIDTH), Image.Resampling.LANCZOS)
-    file = io.BytesIO()
-    image.quantize(32, Image.Quantize.FASTOCTREE).save(file, "PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
-
-
-def cards(*rows):
-    """Cards with pictures, each a link: an object that Jupyter shows as HTML.
-
-    Parameters
-    ----------
-    *rows : tuples (title, text, target, page, figure)
-        `target` is a page of the book, as ``howto/reduce``; the picture is `figure` of `page`.
-    """
-    from IPython.display import HTML
-
-    found = [
-        dict(title=title, text=text, target=target, picture=picture(page, figure))
-        for title, text, target, page, figure in rows
-    ]
-    return HTML(render("cards.html.j2", cards=found))
 
 
 def drawing(step, size=(12.0, 6.3)):

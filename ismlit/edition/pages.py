@@ -11,12 +11,10 @@ import csv
 import io
 
 from ismlit.edition.cells import cells, known, known_by_scope, link, unproved
-from ismlit.edition.evidence import KNOWN
 from ismlit.edition.experiments import report
 from ismlit.edition.files import book, is_checkout
 from ismlit.edition.ledger import (
     MARKS,
-    SIGNS,
     SLIPS,
     TITLES,
     counts,
@@ -132,27 +130,6 @@ def reproduction_csv(numbers):
                 | dict(verdict=c.verdict, reason=c.note)
             )
     return _csv(rows)
-
-
-# ---------------------------------------------------------------- front page
-
-
-def front_counts():
-    """The verdicts as bars, for the front page: an object that Jupyter shows as HTML."""
-    return _bars(counts(), SIGNS)
-
-
-def front_known():
-    """How the claims are known as bars, for the front page."""
-    table = {key: sum(row.values()) for key, row in known_by_scope().items() if key in KNOWN}
-    return _bars({key: number for key, number in table.items() if number}, MARKS)
-
-
-def _bars(numbers, signs):
-    from IPython.display import HTML
-
-    values = dict(counts=numbers, signs=signs, largest=max(numbers.values()))
-    return HTML(render("counts.html.j2", **values))
 
 
 if __name__ == "__main__":

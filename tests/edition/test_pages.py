@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import re
 
 import numpy as np
@@ -21,13 +20,6 @@ NUMBERS = list(report.numbers())
 def test_generated_file_is_fresh(name):
     stored = (book() / name).read_text(encoding="utf-8")
     assert stored == FILES[name], "run: python -m ismlit.edition.pages"
-
-
-def test_front_page_has_the_counts_of_today():
-    stored = (book() / "intro.ipynb").read_text(encoding="utf-8")
-    for table in (pages.front_counts(), pages.front_known()):
-        lines = json.dumps(table.data, ensure_ascii=False)[1:-1]
-        assert lines in stored, "run: make notebooks NB=book/intro.ipynb"
 
 
 def test_every_verdict_has_a_sign_of_its_own():
