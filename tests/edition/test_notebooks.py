@@ -1,19 +1,22 @@
 """The form of the notebooks: what a reader, nbval and the book's build rely on."""
 
-import functools
 import re
 from pathlib import Path
 
 import nbformat
 import pytest
-import yaml
 
+from ismlit.edition.cells import checked
+from tools import record
 from tools.execute_notebooks import notebooks_of
+from tools.nbval_plugin import SOLUTION, programs
+from tools.toc import pages
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = notebooks_of(ROOT)
-LONGEST_CELL = 20  # non-blank lines
-LONGEST_FOLDED = 50
+LONGEST_CELL = {"course": 40, "record": 60}  # non-blank lines
+MOST_LINES = 185  # of code on a page of the course
+MOST_COURSE_PAGES = 50
 LONGEST_LINE = 85
 MACHINE_PATH = re.compile(
     r"(?<![\w.:/~-])/(?:home|root|tmp|Users|var|usr|opt|mnt|private|work\w*)/\S"
@@ -50,24 +53,8 @@ def texts(output):
     return [value for kind, value in values if isinstance(value, str) and "/png" not in kind]
 
 
-def toc_files():
-    def walk(node):
-        if isinstance(node, list):
-            for item in node:
-                yield from walk(item)
-        elif isinstance(node, dict):
-            for key, value in node.items():
-                if key in ("root", "file"):
-                    yield value
-                else:
-                    yield from walk(value)
-
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
-    return {re.sub(r"\.(ipynb|md)$", "", name) for name in walk(toc)}
-
-
 def test_is_in_the_table_of_contents(path):
-    assert path.relative_to(ROOT).with_suffix("").as_posix() in toc_files()
+    assert path.relative_to(ROOT).with_suffix("").as_posix() in pages()
 
 
 def test_is_valid_with_unique_ids(path, notebook):
@@ -81,19 +68,6 @@ def test_opens_with_its_title(notebook):
     first = notebook.cells[0]
     assert first.cell_type == "markdown"
     assert first.source.startswith("# ")
-
-
-@functools.cache
-def first_cell_of_the_front_page():
-    return code_cells(nbformat.read(ROOT / "book" / "intro.ipynb", as_version=4))[0][1]
-
-
-def test_first_cell_installs_the_library_where_it_is_missing(notebook):
-    """On Colab, that is; the page does not show the cell."""
-    _, first = code_cells(notebook)[0]
-    assert "ismlit[notebooks] @ git+" in first.source
-    assert first.source == first_cell_of_the_front_page().source
-    assert first.metadata.tags == ["remove-cell"] and not first.outputs
 
 
 def test_kernel_has_the_usual_name(notebook):
@@ -120,15 +94,10 @@ def test_no_warning_and_no_error_is_stored(notebook):
     assert bad == []
 
 
-def test_cells_are_short(notebook):
-    """Those that a reader sees; a folded one may list a section's checks."""
-    long = {}
-    for i, cell in code_cells(notebook):
-        folded = {"hide-input", "hide-cell", "remove-input"} & set(cell.metadata.get("tags", []))
-        n_lines = sum(bool(line.strip()) for line in cell.source.splitlines())
-        if n_lines > (LONGEST_FOLDED if folded else LONGEST_CELL):
-            long[i] = n_lines
-    assert long == {}
+def test_cells_are_short(path, notebook):
+    longest = LONGEST_CELL[part(path)]
+    lines = {i: len(re.findall(r"\S.*", cell.source)) for i, cell in code_cells(notebook)}
+    assert {i: n for i, n in lines.items() if n > longest} == {}
 
 
 def test_lines_are_short(notebook):
@@ -165,42 +134,130 @@ def test_pictures_have_alternative_text(notebook):
     assert without == [], 'cell metadata needs {"mystnb": {"image": {"alt": "..."}}}'
 
 
-def kind(path):
-    """ "chapter", "howto", or "front" for the front page."""
-    folder = path.relative_to(ROOT / "book").parts[0]
-    return "chapter" if folder.startswith("ch") else "howto" if folder == "howto" else "front"
+# ---------------------------------------------------------------- the two books
 
 
-def test_opens_by_saying_where_it_stands_and_closes_like_the_others(path, notebook):
-    """A chapter's page: its place in the thesis, at the end what was learnt, and an exercise.
-
-    A how-to: the reader's situation, and at the end what can go wrong.
-    """
-    if kind(path) == "front":
-        return
-    words = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
-    second = next(line for line in words[0].splitlines()[1:] if line.strip())
-    assert second.startswith("*"), "after the title: where it stands, in italics"
-    headings = re.findall(r"^## (.*)$", "\n".join(words), re.M)
-    last = {"chapter": "What we learnt", "howto": "What can go wrong"}[kind(path)]
-    assert headings[-1] == last
+def part(path):
+    """ "record" or "course"; the how-tos and the front page belong to the course."""
+    return "record" if path.parent.name == "record" else "course"
 
 
-def test_has_an_exercise_whose_hidden_solution_runs(path, notebook):
-    if kind(path) != "chapter":
-        return
-    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    labels = re.findall(r"^(?:`{3}|:::)\{exercise\}.*\n:label: (\S+)", text, re.M)
-    solved = re.findall(r"^(?:`{3}|:::)\{solution\} (\S+)\n:class: dropdown", text, re.M)
-    assert labels and labels == solved
-    assert any("hide-cell" in cell.metadata.get("tags", []) for _, cell in code_cells(notebook))
+COURSE = [path for path in NOTEBOOKS if part(path) == "course"]
+RECORD = [path for path in NOTEBOOKS if part(path) == "record"]
+name_of = lambda path: path.relative_to(ROOT / "book").as_posix()
+course = pytest.mark.parametrize("path", COURSE, ids=name_of)
 
 
-def test_figures_have_captions_and_names_of_their_own():
-    names = []
-    for path in NOTEBOOKS:
-        for _, cell in code_cells(nbformat.read(path, as_version=4)):
-            figure = cell.metadata.get("mystnb", {}).get("figure", {})
-            names += [figure["name"]] if figure else []
-            assert not figure or figure["caption"].strip()
-    assert len(names) == len(set(names))
+def words(notebook):
+    return "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+
+
+def test_the_course_is_small():
+    assert len(COURSE) <= MOST_COURSE_PAGES
+
+
+@course
+def test_a_page_of_the_course_checks_no_claim_and_shows_its_code(notebook):
+    """Nothing is folded but the solutions and at most one helper cell."""
+    code = [cell for _, cell in code_cells(notebook)]
+    assert [name for cell in code for name in checked(cell.source)] == []
+    folded = [c for c in code if {"hide-input", "hide-cell", "remove-input"} & {*tags(c)}]
+    assert len(folded) <= 1
+    shown = [line for c in code if c not in folded for line in c.source.split("\n") if line.strip()]
+    assert len(shown) <= MOST_LINES
+
+
+def tags(cell):
+    return cell.metadata.get("tags", ())
+
+
+@course
+def test_a_page_of_the_course_ends_with_what_was_learnt(path, notebook):
+    """A how-to: with what can go wrong."""
+    headings = re.findall(r"^## (.*)$", words(notebook), re.M)
+    if path.parent.name == "howto":
+        assert headings[-1] == "What can go wrong"
+    elif path.name != "intro.ipynb":
+        assert headings[-1] == "What we learnt"
+        assert re.search(r"^\*\*Exercise 1\b", words(notebook), re.M)
+
+
+def test_what_is_folded_is_folded_in_jupyterlab_too(notebook):
+    for _, cell in code_cells(notebook):
+        folded = {"hide-input", "hide-cell", "remove-input"} & {*tags(cell)}
+        assert bool(folded) == bool(cell.metadata.get("jupyter", {}).get("source_hidden"))
+
+
+# ---------------------------------------------------------------- plain Markdown
+
+NOT_PROSE = r"\$\$.*?\$\$|\$[^$\n]+\$|```.*?```|`[^`\n]*`|\]\([^)]*\)"
+NOT_PLAIN = {
+    "a directive": r"^\s*>?\s*(?:`{3,}|:{3,})\{",
+    "a role": r"\{[a-z]+(?::[a-z]+)?\}`",
+    "a label": r"^\$\$ *\(|^\([\w-]+\)=\s*$",
+    "a display over several lines in a quote": r"^>\s*\$\$(?!.*\$\$)",
+}
+
+
+@pytest.mark.parametrize("what, pattern", NOT_PLAIN.items(), ids=NOT_PLAIN)
+def test_only_what_every_viewer_shows(what, pattern, notebook):
+    """JupyterLab, VS Code, Colab, GitHub and this book have this much Markdown in common."""
+    assert re.findall(pattern, words(notebook), re.M) == []
+
+
+def test_equations_are_counted_by_page(notebook):
+    found = [int(n) for n in re.findall(r"\\tag\{(\d+)\}", words(notebook))]
+    assert found == list(range(1, len(found) + 1))
+
+
+def test_figures_have_numbered_captions_below_them(notebook):
+    text = words(notebook)
+    numbers = [int(n) for n in re.findall(r"^\*Figure (\d+)\.\* ", text, re.M)]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_figures_are_stored_for_every_viewer(notebook):
+    """JupyterLab shows no SVG of a notebook that it does not trust."""
+    for _, output in outputs(notebook):
+        kinds = {kind for kind in output.get("data", {}) if kind.startswith("image/")}
+        assert not kinds or "image/png" in kinds or "image/gif" in kinds
+
+
+def test_every_exercise_has_a_solution_that_is_folded(notebook):
+    text = words(notebook)
+    exercises = [int(n) for n in re.findall(r"^\*\*Exercise (\d+)\b", text, re.M)]
+    assert exercises == list(range(1, len(exercises) + 1))
+    assert len(SOLUTION.findall(text)) == len(exercises)
+    assert all(len(code.split("\n")) < 60 for code, _ in programs(text))
+
+
+@course
+def test_the_thesis_s_numbers_say_that_they_are_the_thesis_s(notebook):
+    """(3) is the page's own third equation; thesis (5.2) is the thesis's."""
+    prose = re.sub(NOT_PROSE, "", words(notebook), flags=re.S)
+    bare = r"(?<!thesis )(?<!thesis's )\((?:[2-6]|[A-D])\.\d+[a-c]?\)"
+    several = r"(thesis \([^)]*\))((?:,| and| to|, and) \([^)]*\))+"
+    alone = re.sub(several, r"\1", prose, flags=re.IGNORECASE)
+    assert re.findall(bare, alone, re.IGNORECASE) == []
+
+
+# ---------------------------------------------------------------- the record
+
+
+@pytest.mark.parametrize("path", RECORD, ids=name_of)
+def test_the_record_says_what_the_ledger_says(path, notebook):
+    assert not record.renewed(path.stem, notebook), "run: python -m tools.record"
+
+
+@pytest.mark.parametrize("path", RECORD, ids=name_of)
+def test_a_check_stands_below_its_statement(notebook):
+    for before, cell in zip(notebook.cells, notebook.cells[1:]):
+        if cell.cell_type == "code" and [*checked(cell.source)]:
+            assert before.metadata.get("ismlit") == {"cell": "statement"}
+
+
+def test_every_section_of_the_thesis_has_a_page():
+    from ismlit.edition.ledger import ledger
+
+    wanted = {record.section(claim.where) for claim in ledger().values()} - {None}
+    assert wanted <= {path.stem for path in RECORD}
