@@ -7,6 +7,7 @@ of its items in the thesis's order. A test sees that they are what the ledger sa
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -198,6 +199,7 @@ def renewed(page, notebook):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     for path in sorted(RECORD.glob("*.ipynb")):
         notebook = json.loads(path.read_text(encoding="utf8"))
         if renewed(path.stem, notebook):

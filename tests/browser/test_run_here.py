@@ -33,9 +33,9 @@ WEEKLY = [
     "ch2/dependence",
     "ch3/problem",
     "ch4/objective",
-    "ch5/idea",
+    "ch5/problem",
     "ch6/model",
-    "ch7/beyond",
+    "ch7/next",
     *(f"howto/{path.stem}" for path in sorted((ROOT / "book" / "howto").glob("*.ipynb"))),
 ]
 

@@ -35,7 +35,7 @@ def test_command_line_lists_by_how_it_is_known_scope_and_slip(capsys):
 def test_command_line_describes_one(capsys):
     main(["eq-5.2"])
     out = capsys.readouterr().out
-    for part in (LEDGER["eq-5.2"].says, "uses   eq-5.1", "cor-1", "book/ch5/phi.ipynb"):
+    for part in (LEDGER["eq-5.2"].says, "uses   eq-5.1", "cor-1", "book/record/5.3.ipynb"):
         assert part in out
 
 

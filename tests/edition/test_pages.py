@@ -10,7 +10,7 @@ import pytest
 from ismlit.edition import pages, printed, results, verdicts
 from ismlit.edition.experiments import report, table_6_1
 from ismlit.edition.files import book
-from ismlit.edition.ledger import counts, ledger
+from ismlit.edition.ledger import SIGNS, counts, ledger
 
 FILES = pages.pages()
 NUMBERS = list(report.numbers())
@@ -23,8 +23,8 @@ def test_generated_file_is_fresh(name):
 
 
 def test_every_verdict_has_a_sign_of_its_own():
-    assert len(set(pages.SIGNS.values())) == len(pages.SIGNS)
-    assert {claim.verdict for claim in ledger().values()} <= set(pages.SIGNS)
+    assert len(set(SIGNS.values())) == len(SIGNS)
+    assert {claim.verdict for claim in ledger().values()} <= set(SIGNS)
 
 
 def test_every_recomputed_number_belongs_to_a_row_of_the_ledger():

@@ -9,6 +9,7 @@ import pytest
 
 import ismlit
 from ismlit.edition.experiments.stored_starts import read_arrays
+from tools.nbval_plugin import programs as solutions
 
 MADE = (
     "cnumpy.core.multiarray\n_reconstruct\np1\n(cnumpy\nndarray\np2\n(I0\ntp3\nS'b'\np4\ntp5\nRp6\n"
@@ -120,7 +121,11 @@ def programs():
             yield path, path.read_text(encoding="utf-8")
         for path in (ROOT / folder).rglob("*.ipynb"):
             cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-            yield path, "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+            texts = [("".join(c["source"]), c["cell_type"] == "code") for c in cells]
+            parts = [
+                text if code else "\n".join(p for p, _ in solutions(text)) for text, code in texts
+            ]
+            yield path, "\n".join(parts)
 
 
 def test_nothing_is_unpickled():

@@ -18,6 +18,7 @@ PROGRAMS = (
     "mutants",
     "offline",
     "print_book",
+    "record",
     "sabotage",
 )
 
@@ -43,7 +44,7 @@ def test_all_programs_are_looked_at():
 
 
 def test_what_fails_somewhere_is_listed_by_name():
-    names = ["tests/test_a.py::test_b[x - y]", "tests/test_c.py", "book/ch5/phi.ipynb::Cell 2"]
+    names = ["tests/test_a.py::test_b[x - y]", "tests/test_c.py", "book/ch5/gradient.ipynb::Cell 2"]
     names += ["tests/test_a.py::test_d"]
     said = f"FAILED {names[0]} - AssertionError: [1] no\nERROR {names[1]}\n"
     said += f"FAILED {names[2]} - outputs differ\nFAILED {names[3]} - ValueError\n1 passed\n"
