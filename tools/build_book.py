@@ -17,6 +17,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+import nbformat
 import yaml
 
 from tools import browser_python, npm, search
@@ -27,6 +28,8 @@ MATHJAX = "mathjax@3.2.2"  # version 4 has another layout
 MATHJAX_DIR = ROOT / ".mathjax"
 FRONT = "book/intro.html"
 CITE = "https://ismlit.github.io/ismlit/book/intro.html#how-to-cite"
+REPOSITORY = "https://github.com/ismlit/ismlit"
+COLAB = re.compile(r"(colab\.research\.google\.com/github/ismlit/ismlit)/blob/main/")
 SCRIPT = "mathjax/tex-chtml-full.js"
 
 
@@ -50,6 +53,25 @@ def copy_tree(target):
     shutil.copytree(
         ROOT / "book", target / "book", ignore=shutil.ignore_patterns(".ipynb_checkpoints")
     )
+
+
+def colab_copies(source, site):
+    """Copies of the notebooks that open with Colab's install, and the pages' links to them.
+
+    They lie beside the site; the workflow that publishes it puts them on the branch ``colab``.
+    """
+    extra = metadata.metadata("ismlit")["Name"] + "[notebooks]"
+    install = f"%pip install -q '{extra} @ git+{REPOSITORY}'"
+    for path in notebooks_of(source):
+        notebook = nbformat.read(path, as_version=4)
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(install, id="colab"))
+        target = site.parent / "colab" / path.relative_to(source)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(notebook, target)
+        page = site / path.relative_to(source).with_suffix(".html")
+        if page.exists():
+            text = page.read_text(encoding="utf8")
+            page.write_text(COLAB.sub(r"\1/blob/colab/", text), encoding="utf8")
 
 
 def build(source):
@@ -79,6 +101,7 @@ def build(source):
         lighten(output / "html")
         root_page(output / "html")
         search.install(output / "html")
+        colab_copies(source, output / "html")
     browser_python.install(output / "html")
     return status
 
