@@ -624,7 +624,7 @@ def test_the_ledger_is_searched_filtered_and_ordered(on_page):
     assert titles[0].split(":")[0] in {c.slip for c in ledger().values()}
 
 
-@pytest.mark.parametrize("page", ["ch3/algorithm", "record/C.4", "ch6/rise"])
+@pytest.mark.parametrize("page", ["ch3/algorithm", "record/D.1", "ch6/rise"])
 def test_a_wide_formula_is_set_smaller(page, on_page):
     tab = on_page(f"book/{page}.html", width=1400, height=900)
     if not OWN_MATHJAX:

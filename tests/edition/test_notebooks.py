@@ -196,6 +196,7 @@ NOT_PLAIN = {
     "a role": r"\{[a-z]+(?::[a-z]+)?\}`",
     "a label": r"^\$\$ *\(|^\([\w-]+\)=\s*$",
     "a display over several lines in a quote": r"^>\s*\$\$(?!.*\$\$)",
+    "a display behind words in a quote": r"^> *[^$\s>].*\$\$",
 }
 
 
