@@ -35,7 +35,8 @@ SEEN = """() => [...document.querySelectorAll('.jp-Notebook .jp-Cell')].map(cell
   raw: [...cell.querySelectorAll('.jp-RenderedMarkdown pre, .jp-RenderedMarkdown p')]
     .map(part => part.textContent),
   index: cell.dataset.windowedListIndex,
-  pictures: [...cell.querySelectorAll('.jp-OutputArea img')].filter(i => i.naturalWidth > 50).length,
+  pictures: [...cell.querySelectorAll('.jp-OutputArea img')]
+    .filter(image => image.naturalWidth > 50).length,
 }))"""
 
 
@@ -94,7 +95,7 @@ def seen_in_lab(window, address, page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_reader_in_jupyterlab_sees_the_page(page, lab, window):
-    """Every stored picture, no raw directive and no raw dollars, and the code of the course open."""
+    """Every stored picture, no raw directive, no raw dollars, and the code of the course open."""
     notebook = json.loads((ROOT / "book" / f"{page}.ipynb").read_text(encoding="utf8"))
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     stored = sum("image/png" in o.get("data", {}) for cell in code for o in cell["outputs"])
