@@ -1,5 +1,7 @@
 """The form of the notebooks: what a reader, nbval and the book's build rely on."""
 
+import ast
+import dis
 import re
 from pathlib import Path
 
@@ -156,6 +158,22 @@ def test_the_course_is_small():
     assert len(COURSE) <= MOST_COURSE_PAGES
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "book").glob("ch*/index.md")), ids=name_of)
+def test_the_times_of_a_chapter_s_routes_add_up(page):
+    text = page.read_text(encoding="utf-8")
+    minutes = {
+        name: int(n) for name, n in re.findall(r"^\|.*?\((\w+\S*\.ipynb)\).* (\d+) \|$", text, re.M)
+    }
+    routes = re.findall(r"^- \*\*(.*), (\d+) minutes:\*\*(.*)$", text, re.M)
+    assert routes[0][0] == "A first look"
+    assert routes[-1][0] == "All of it"
+    for name, stated, pages_of_it in routes:
+        taken = (
+            minutes if name == "All of it" else re.findall(r"\]\((\w+\S*\.ipynb)\)", pages_of_it)
+        )
+        assert int(stated) == sum(minutes[page] for page in taken), name
+
+
 @course
 def test_a_page_of_the_course_checks_no_claim_and_shows_its_code(notebook):
     """Nothing is folded but the solutions and at most one helper cell."""
@@ -186,6 +204,55 @@ def test_what_is_folded_is_folded_in_jupyterlab_too(notebook):
     for _, cell in code_cells(notebook):
         folded = {"hide-input", "hide-cell", "remove-input"} & {*tags(cell)}
         assert bool(folded) == bool(cell.metadata.get("jupyter", {}).get("source_hidden"))
+
+
+# ---------------------------------------------------------------- names
+
+OF_A_FIGURE = {"fig", "ax", "axes", "_"}  # made anew by each
+
+
+def reads_and_binds(code):
+    """Names that a program needs from elsewhere, and those that it leaves behind."""
+    reads, binds = set(), set()
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_NAME", "LOAD_GLOBAL") and step.argval not in binds:
+            reads.add(step.argval)
+        elif step.opname == "STORE_NAME":
+            binds.add(step.argval)
+        elif step.opname == "LOAD_CONST" and hasattr(step.argval, "co_code"):
+            reads |= reads_and_binds(step.argval)[0] - binds
+    return reads, binds
+
+
+def shows_a_figure(cell):
+    kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
+    return any(kind.startswith("image/") for kind in kinds)
+
+
+@course
+def test_a_page_runs_without_its_figures(notebook):
+    of_figures, of_others, missing = set(), set(), {}
+    for i, cell in code_cells(notebook):
+        reads, binds = reads_and_binds(compile(cell.source, "cell", "exec"))
+        if lost := reads & of_figures - of_others:
+            missing[i] = lost
+        (of_figures if shows_a_figure(cell) else of_others).update(binds)
+    assert missing == {}, "compute in a cell of its own what is needed again"
+
+
+@course
+def test_a_name_means_one_thing_on_a_page(notebook):
+    """Names of loops aside."""
+    seen, twice = set(OF_A_FIGURE), {}
+    for i, cell in code_cells(notebook):
+        simple = [s for s in ast.parse(cell.source).body if not hasattr(s, "body")]
+        defined = {s.name for s in ast.parse(cell.source).body if hasattr(s, "name")}
+        program = compile(ast.Module(simple, []), "cell", "exec")
+        binds = (reads_and_binds(program)[1] | defined) - OF_A_FIGURE
+        if again := binds & seen:
+            twice[i] = again
+        seen |= binds
+    assert twice == {}
 
 
 # ---------------------------------------------------------------- plain Markdown
