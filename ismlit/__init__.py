@@ -18,7 +18,7 @@ _HOME = {
     "problem": ["Problem"],
     "solver": ["ISMResult", "ism", "published_ism"],
     "optimality": ["Certificate", "certify"],
-    "reduction": ["SemiSupervisedIKDR", "SupervisedIKDR", "UnsupervisedIKDR"],
+    "reduction": "ResponseIKDR SemiSupervisedIKDR SupervisedIKDR UnsupervisedIKDR".split(),
     "kdac": ["KDAC"],
     "network": ["KernelDependenceNetwork"],
     "knet": ["KNetClustering"],

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import warnings
 from dataclasses import replace
+from itertools import count
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.linalg import eigh, svd
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.bandwidth import KERNELS, RULES, as_kernel
 from ismlit.baselines import SOLVERS
+from ismlit.grassmann import as_frame, fixed_signs
 from ismlit.kernels import Kernel
 from ismlit.optimality import certify
 from ismlit.spectral import NORMALIZE
@@ -58,11 +63,12 @@ NOT_NEGATIVE = (lambda value: _number(value, 0), "a number of at least 0")
 SHARE = (lambda value: _number(value, 0) and value <= 1, "a number from 0 to 1")
 PART = (lambda value: _number(value, 0, strict=True) and value < 1, "a number between 0 and 1")
 FUNCTION = (callable, "a function")
+DICT = (lambda value: isinstance(value, dict), "a dict")
 KERNEL = (lambda value: isinstance(value, Kernel), "a Kernel")
 
 PARAMETERS = {
     "n_components": rule(WHOLE, NONE),
-    "n_clusters": WHOLE,
+    "n_clusters": WHOLE,  # or None, where labels can tell
     "n_vectors": rule(WHOLE, NONE),
     "kernel": rule(KERNEL, one_of(*KERNELS)),
     "bandwidth": rule(POSITIVE, one_of(*RULES), FUNCTION),
@@ -77,6 +83,7 @@ PARAMETERS = {
     "random_features": rule(WHOLE, NONE),
     "weight": NOT_NEGATIVE,
     "n_jobs": rule(ANY_WHOLE, NONE),
+    "callback": rule(FUNCTION, NONE),
     "verbose": BOOL,
 }
 """What each parameter may be: (test, words). One word means one thing in every estimator."""
@@ -112,6 +119,20 @@ def _kernel_hint(name):
     return ""
 
 
+def watched(estimator):
+    """What a solver calls after every step: the `callback`, and a line of print if `verbose`."""
+    if not estimator.verbose:
+        return estimator.callback
+    steps = count()
+
+    def report(at):
+        print(f"{type(estimator).__name__}: step {next(steps)}, J = {at.J:.8g}", flush=True)
+        if estimator.callback is not None:
+            estimator.callback(at)
+
+    return report
+
+
 def check_labels(y):
     """Classes of labels y (n,), sorted; a ValueError for a regression target."""
     check_classification_targets(y)
@@ -119,37 +140,102 @@ def check_labels(y):
     if np.asarray(y).dtype.kind in "iuf" and len(classes) > max(20, len(y) // 3):
         raise ValueError(
             f"y holds {len(classes)} distinct numbers in {len(y)} samples: that is no class label "
-            "but a response r. For a regression use ism(X, Gamma(centre(r)[:, None], [1.0]), "
-            "kernel, q)"
+            "but a response; use ResponseIKDR"
         )
     return classes
 
 
 # ---------------------------------------------------------------- projections
 
+DEAD = 1e-3  # share of the largest standard deviation below which a component says nothing
+
+
+def varying_directions(X):
+    """An orthonormal basis (d, r) of the directions in which centred X (n, d) varies.
+
+    None where they are all: constant columns and columns that others determine add none. The rank
+    is that of the standardised columns, so that units do not decide it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.base import varying_directions
+    >>> a, b = np.random.default_rng(0).standard_normal((2, 9))
+    >>> X = np.c_[a, b, a + b, np.ones(9)]
+    >>> varying_directions(X - X.mean(axis=0)).shape
+    (4, 2)
+    """
+    n, d = X.shape
+    X = X.astype(float, copy=False)
+    size = np.abs(X).max(axis=0)
+    size[size == 0] = 1.0
+    X = X / size
+    scale = np.sqrt(np.einsum("ij,ij->j", X, X))
+    scale[scale == 0] = 1.0
+    if d > n:
+        values, vectors = svd(X / scale, full_matrices=False)[1:]
+        values, vectors = values**2, vectors.T
+    else:
+        values, vectors = eigh((X / scale).T @ (X / scale))
+    kept = values > 1e-13 * d
+    if kept.sum() == d:
+        return None
+    return np.linalg.qr((size * scale)[:, None] * vectors[:, kept])[0]
+
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """An estimator with one W: X is centred, seen through ``W_``, and keeps its precision.
 
-    A subclass sets ``W_`` and ``_problem``, what was solved on the training data.
+    W is looked for among the directions in which X varies. A subclass sets ``W_``, and keeps with
+    `_keep` what was solved on the training data.
     """
 
     def _centred(self, X, q):
-        """X minus ``mean_``, after a check that q columns of W are possible."""
-        if q > X.shape[1]:
+        """X minus ``mean_``, in a basis of the directions in which it varies, q at the least."""
+        d = X.shape[1]
+        if q > d:
             raise ValueError(
-                f"n_components = {q} must be at most the number of features, "
-                f"n_features = {X.shape[1]}"
+                f"n_components = {q} must be at most the number of features, n_features = {d}"
             )
         self.mean_ = X.mean(axis=0)
-        return X - self.mean_
+        centred = X - self.mean_
+        self._basis = varying_directions(centred)
+        if self._basis is None:
+            return centred
+        self._basis = self._basis.astype(X.dtype, copy=False)
+        rank = self._basis.shape[1]
+        if not rank:
+            raise ValueError("all rows of X are equal: duplicate rows of one sample say nothing")
+        if q > rank:
+            raise ValueError(
+                f"n_components = {q} must be at most the number of directions in which X varies, "
+                f"{rank}: constant columns, and columns that others determine, add none"
+            )
+        return centred @ self._basis
+
+    def _start(self):
+        """`init` as the solver gets it: an array is seen in the basis of X."""
+        if isinstance(self.init, str) or self._basis is None:
+            return self.init
+        V = self._basis
+        return np.linalg.qr(V.T @ as_frame(self.init, len(V), V.dtype, "init"))[0]
 
     def _keep(self, result):
         """The result without its problem, which is kept apart: a pickle holds no training data."""
-        self._problem = result.problem
+        V = self._basis
+        self._solved = result
         self._certificate = None
-        self.W_ = result.W
-        return replace(result, problem=None)
+        self.W_ = result.W if V is None else fixed_signs(V @ result.W)
+        spread = (result.problem.X @ result.W).std(axis=0)
+        dead = np.flatnonzero(spread < DEAD * spread.max())
+        if dead.size:
+            warnings.warn(
+                f"component {dead[0]} of {type(self).__name__} hardly varies: its standard "
+                f"deviation is {spread[dead[0]] / spread.max():.0e} of the largest. There is "
+                f"nothing more to find for this kernel: ask for fewer components",
+                stacklevel=4,
+            )
+        return replace(result, W=self.W_, problem=None)
 
     @property
     def components_(self):
@@ -157,16 +243,31 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self)
         return self.W_.T
 
-    @property
-    def certificate_(self):
-        """The conditions of a local maximum at ``W_``; computed when first asked for, and kept."""
+    def certificate(self):
+        """The conditions of a local maximum at ``W_``, tested when first asked for, and kept.
+
+        Returns
+        -------
+        Certificate
+            Of the objective on the training rows; with random features, of the exact one.
+
+        Raises
+        ------
+        ValueError
+            If the estimator was pickled since without being asked before: a pickle leaves the
+            training data out.
+
+        See Also
+        --------
+        ismlit.certify : the same for any W, with the bounds in print.
+        """
         check_is_fitted(self, "W_")
         if self._certificate is None:
             self._certificate = certify(self, bounds=False)
         return self._certificate
 
-    def training_problem(self):
-        """What was solved, on the training data.
+    def solved(self):
+        """What was solved on the training data, and its result, in the basis of X.
 
         Raises
         ------
@@ -174,18 +275,34 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             If the estimator was pickled since, which leaves the training data out.
         """
         check_is_fitted(self, "W_")
-        if self._problem is None:
+        if self._solved is None:
             raise ValueError(
-                f"this {type(self).__name__} was pickled or copied without its training data: "
-                "ask for certificate_ before, or call certify(Problem(X, gamma, kernel), model.W_)"
+                f"this {type(self).__name__} was pickled without its training data: ask for "
+                "certificate() before, or call certify(Problem(X, gamma, kernel), model.W_)"
             )
-        return self._problem
+        return self._solved.problem, self._solved
+
+    def training_problem(self):
+        """What was solved, on the training data with all its features; errors as for `solved`."""
+        problem, _ = self.solved()
+        return problem if self._basis is None else problem.restrict(self._basis.T)
 
     def __getstate__(self):
         state = dict(super().__getstate__())
-        if "_problem" in state:
-            state["_problem"] = None
+        if "_solved" in state:
+            state["_solved"] = None
         return state
+
+    def __copy__(self):
+        twin = type(self).__new__(type(self))
+        vars(twin).update(vars(self))
+        return twin
+
+    def __deepcopy__(self, memo):
+        twin = memo[id(self)] = copy.copy(self)
+        for name, value in vars(self).items():
+            setattr(twin, name, value if name == "_solved" else copy.deepcopy(value, memo))
+        return twin
 
     def transform(self, X):
         """Project X (n_samples, n_features) to (n_samples, n_components)."""

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import eigsh
 from scipy.special import log_softmax
+from sklearn.utils.class_weight import compute_sample_weight
 from tqdm import tqdm
 
 from ismlit.features import even_frequencies
@@ -264,9 +265,9 @@ class Tried:
 class Growth:
     """How far a network should grow, by the rows held out.
 
-    The score is their mean log probability, by a softmax of five times the cosines with the class
-    means. Accuracy alone leaves ties among a few dozen rows; cosines near 1 are not rewarded for
-    being nearer still, as ratios of them would be.
+    The score is their weighted mean log probability, by a softmax of five times the cosines with
+    the class means. Accuracy alone leaves ties among a few dozen rows; cosines near 1 are not
+    rewarded for being nearer still, as ratios of them would be.
 
     Parameters
     ----------
@@ -274,8 +275,8 @@ class Growth:
         Of the rows to train on.
     R, T : arrays of shape (n, d), (m, d)
         Centred rows to train on, and rows held out.
-    index : array of shape (m,)
-        The classes of those held out.
+    index, weights : arrays of shape (m,)
+        The classes of those held out, and how much each counts; the weights add up to 1.
     features : callable
         The first layer's input.
     q : int
@@ -286,8 +287,8 @@ class Growth:
         Updated with every layer.
     """
 
-    def __init__(self, solver, R, T, index, features, q, ridges, max_layers, bar):
-        self.solver, self.R, self.T, self.index = solver, R, T, index
+    def __init__(self, solver, R, T, index, weights, features, q, ridges, max_layers, bar):
+        self.solver, self.R, self.T, self.index, self.weights = solver, R, T, index, weights
         self.features, self.q, self.ridges = features, q, list(ridges)
         self.max_layers, self.bar = max_layers, bar
 
@@ -297,9 +298,9 @@ class Growth:
         known, index, kernel = self.solver.known, self.solver.index, layer.kernel
         own = Z[known], index[known], kernel
         cosines = np.exp(log_cosines(T, *own, class_sizes(*own)))
-        accuracy = float(np.mean(cosines.argmax(axis=1) == self.index))
+        accuracy = float(self.weights @ (cosines.argmax(axis=1) == self.index))
         chances = log_softmax(SCALE * cosines, axis=1)
-        score = float(chances[np.arange(len(T)), self.index].mean())
+        score = float(self.weights @ chances[np.arange(len(T)), self.index])
         return Tried(plan, layer, Z, T, score, accuracy)
 
     def first(self, projected):
@@ -356,7 +357,7 @@ def progress():
     return tqdm(desc="network", unit=" layers", delay=3, disable=None, leave=False)
 
 
-def grow(X, y, features, recipe, ridges, max_layers, share, rng):
+def grow(X, y, features, recipe, ridges, max_layers, share, rng, class_weight="balanced"):
     """A network by early stopping.
 
     Parameters
@@ -373,6 +374,8 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng):
     share : float
         Of every class, held out while the plan is made; the network is then grown on all rows.
     rng : RandomState
+    class_weight : "balanced", None, or dict
+        How much the rows of a class count among those held out.
 
     Returns
     -------
@@ -381,8 +384,9 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng):
         Images of X at the last layer.
     solver : RowsLayerSolver
     plan : Plan
-    accuracy : float or None
-        Of the plan on the rows held out; None where every class has one row.
+    scores : tuple (accuracy, baseline), or (None, None)
+        Of the plan on the rows held out, weighted, and that of the best constant answer; None
+        where every class has one row.
     settled : bool
         Whether a further layer was seen not to help.
     """
@@ -397,14 +401,18 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng):
     with progress() as bar:
         solver = RowsLayerSolver(y, recipe, rng, seeds)
         depth = min(2, max_layers)
-        plan, accuracy, settled = Plan(projections[0], ridges[0], depth), None, True
+        plan, scores, settled = Plan(projections[0], ridges[0], depth), (None, None), True
         if held.any():
             part = RowsLayerSolver(y[~held], recipe, rng, seeds)
-            now = Growth(part, X[~held], X[held], index[held], features, q, ridges, max_layers, bar)
+            weights = compute_sample_weight(class_weight, y[held])
+            weights = weights / weights.sum()
+            known = X[held], index[held], weights
+            now = Growth(part, X[~held], *known, features, q, ridges, max_layers, bar)
             best, settled = now.best(projections)
-            plan, accuracy, solver.n_iter = best.plan, best.accuracy, part.n_iter
+            plan, solver.n_iter = best.plan, part.n_iter
+            scores = best.accuracy, float(np.bincount(index[held], weights).max())
         layers, Z = follow(plan, solver, X, features, q, bar)
-    return layers, Z, solver, plan, accuracy, settled
+    return layers, Z, solver, plan, scores, settled
 
 
 def follow(plan, solver, X, features, q, bar=None):

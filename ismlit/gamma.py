@@ -341,7 +341,7 @@ def guidance_gamma(y, weight):
     if y.ndim == 2 and y.shape[1] == 1 and y.dtype.kind != "f":
         y = column_or_1d(y, warn=True)  # labels in a column, not scores
     if y.ndim == 1:
-        known = _known(y)
+        known = known_labels(y)
         if not known.any():
             raise ValueError("y says unknown for every sample: give some labels")
         Y = one_hot(y[known])
@@ -357,8 +357,20 @@ def guidance_gamma(y, weight):
     return Gamma(F / size, np.full(F.shape[1], float(weight)))
 
 
-def _known(y):
-    """Which of the labels y (n,) are known: not -1, not NaN, not None in an array of objects."""
+def known_labels(y):
+    """Which of the labels y (n,) are known: not -1, not NaN, not None in an array of objects.
+
+    None for scores, y of shape (n, r).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.gamma import known_labels
+    >>> known_labels(np.array([0, -1, 1]))
+    array([ True, False,  True])
+    """
+    if y.ndim > 1:
+        return None
     if y.dtype.kind in "US" and np.isin(y, ["-1"]).any():
         raise ValueError(
             "y holds '-1' as text: numbers and words in one list become words. For words with "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
+from numbers import Real
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -21,7 +22,7 @@ from ismlit.gamma import guidance_gamma
 from ismlit.grassmann import SecondOrder
 from ismlit.optimality import gaussian_bound
 from ismlit.pairs import ConstantKernelError, gram
-from ismlit.reduction import BANDWIDTH, ClusteringIKDR
+from ismlit.reduction import BANDWIDTH, ClusteringIKDR, none_serves
 from ismlit.solver import ism
 from ismlit.spectral import JointProblem, cluster_rows, embedding_silhouette
 
@@ -90,7 +91,7 @@ class KDAC(ClusteringIKDR):
         are several): 0 is entirely new. NaN without y.
     W_ : array of shape (n_features, n_components)
         Orthonormal columns; the largest entry of each is positive.
-    mean_, kernel_, converged_, tried_, n_iter_, history_, result_, certificate_
+    mean_, kernel_, converged_, tried_, n_iter_, history_, result_
         As for `UnsupervisedIKDR`.
 
     Notes
@@ -136,8 +137,9 @@ class KDAC(ClusteringIKDR):
             guide=None if y is None else _to_differ_from(known, self.weight),
             columns=self.n_vectors or max(self.n_clusters - 1, 1),
         )
-        alone = JointProblem(self._problem.X, self.kernel_, self.normalize)
-        self.quality_ = alone.given(self.embedding_).objective(self.W_)
+        problem, found = self.solved()
+        alone = JointProblem(problem.X, self.kernel_, self.normalize)
+        self.quality_ = alone.given(self.embedding_).objective(found.W)
         self.novelty_ = np.nan if y is None else novelty(self.labels_, known)
         return self
 
@@ -160,7 +162,9 @@ class KDAC(ClusteringIKDR):
             labels, W = cluster_rows(end.U, self.n_clusters, self.random_state), end.W
             found.append((embedding_silhouette(end.U, labels), sigma, W))
         self.tried_ = {"bandwidth": sigmas, "silhouette": np.array([row[0] for row in found])}
-        _, sigma, W = max(found, key=lambda row: row[0])
+        value, sigma, W = max(found, key=lambda row: row[0])
+        if value == -1:
+            return none_serves(self), None
         return float(sigma), W
 
     def _components(self, d):
@@ -195,12 +199,12 @@ def _clusterings(y, n):
         raise ValueError(f"y must have one row per sample: {len(columns)} rows for {n} samples")
     for column in columns.T:
         kinds = {type(value) for value in column} if column.dtype == object else set()
-        if len(kinds) > 1 and kinds - {int, float, bool}:
+        if len(kinds) > 1 and not all(issubclass(kind, Real) for kind in kinds):
             raise ValueError(
                 "the labels of a clustering must be all numbers or all strings, got "
                 f"{sorted(kind.__name__ for kind in kinds)}"
             )
-        check_classification_targets(column)
+        check_classification_targets(np.array(column.tolist()))
     return np.column_stack([np.unique(c, return_inverse=True)[1] for c in columns.T])
 
 

@@ -8,7 +8,7 @@ Here f is a similarity: ISM keeps the largest algebraic eigenvalues. A kernel kn
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -101,6 +101,19 @@ class Kernel:
 
     def __setstate__(self, state):
         self.__dict__.update(state)
+
+    def get_params(self, deep=True):
+        """The parameters by name, so that a search reaches them, as in ``kernel__sigma``."""
+        if is_dataclass(self):
+            return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"f": self._f, "pairs": self.pairs, "name": self.name}
+
+    def set_params(self, **params):
+        """Change parameters; scikit-learn's searches do so, on a copy of the kernel."""
+        changed = type(self)(**self.get_params() | params)
+        vars(self).clear()  # with what was derived from the old ones
+        vars(self).update(vars(changed))
+        return self
 
     def terms(self):
         """The kernel as ``[(weight, kernel), ...]`` of single formulas."""

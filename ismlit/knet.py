@@ -33,6 +33,7 @@ from ismlit.bandwidth import (
 )
 from ismlit.base import (
     ARRAY,
+    FLOATS,
     FUNCTION,
     NONE,
     NOT_NEGATIVE,
@@ -203,7 +204,7 @@ class KNetClustering(
             max_blocks=WHOLE,
             callback=rule(FUNCTION, NONE),
         )
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2).astype(float, copy=False)
         self._check_samples(X)
         rng = check_random_state(self.random_state)
         X = self._scaled_by_own(X)
@@ -402,24 +403,33 @@ class KNetClustering(
     # ------------------------------------------------------------ what it can tell
 
     def _images(self, X):
-        """`transform`, but always an array, whatever container is asked for."""
+        """`transform`, but always an array, whatever container is asked for, and its precision."""
         check_is_fitted(self, "cluster_centers_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self.encoder_(self._scaled(X)) * self.scale_ + self.mean_
+        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        images = self.encoder_(self._scaled(X.astype(float, copy=False)))
+        return images * self.scale_ + self.mean_, X.dtype
 
     def transform(self, X):
         """Images psi(X) (n_samples, n_features), in the units of X; clusters are round there."""
-        return self._images(X)
+        Z, dtype = self._images(X)
+        return Z.astype(dtype, copy=False)
 
     def reconstruct(self, X):
         """What the decoder makes of the images of X: f(X) of (4.9), in the units of X."""
-        return self.decoder_(self._scaled(self._images(X))) * self.scale_ + self.mean_
+        Z, dtype = self._images(X)
+        found = self.decoder_(self._scaled(Z)) * self.scale_ + self.mean_
+        return found.astype(dtype, copy=False)
 
     def predict(self, X):
         """The cluster with the nearest centre among the images, for each row of X."""
-        Z, centres = self._scaled(self._images(X)), self._scaled(self.cluster_centers_)
+        Z, centres = self._scaled(self._images(X)[0]), self._scaled(self.cluster_centers_)
         return betas("difference", Z, centres).argmin(axis=1)
 
     @property
     def _n_features_out(self):
         return self.n_features_in_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

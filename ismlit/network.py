@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import log_softmax, softmax
@@ -20,12 +20,17 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.base import (
     ARRAY,
     BOOL,
+    DICT,
+    FLOATS,
+    NONE,
     PART,
     POSITIVE,
     SHARE,
@@ -37,10 +42,25 @@ from ismlit.base import (
 )
 from ismlit.early_stopping import grow, progress
 from ismlit.layers import LEAST_GAIN, Centred, LayerSolver, Recipe, class_sizes, log_cosines
-from ismlit.pairs import gram
+from ismlit.pairs import ConstantKernelError, gram
 
 RIDGES = (np.inf, *(10.0**-k for k in range(1, 11)))
 BANDWIDTHS = ("normalized_hsic", "hsic", "separation")
+
+
+def _check_bandwidth(R, sigma):
+    """Refuse a sigma at which the kernel is 1, or 0, between any two rows of centred R (n, d)."""
+    sizes = np.linalg.norm(R, axis=1)
+    if sigma > 1e6 * sizes.max():
+        raise ConstantKernelError(
+            f"bandwidth = {sigma:.3g} is so large that the kernel is 1 between any two rows: they "
+            f"are at most {2 * sizes.max():.3g} apart"
+        )
+    if sigma < 1e-2 * NearestNeighbors(n_neighbors=1).fit(R).kneighbors()[0].max():
+        raise ConstantKernelError(
+            f"bandwidth = {sigma:.3g} is so small that the kernel is 0 between any two rows: they "
+            f"are up to {2 * sizes.max():.3g} apart"
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -67,6 +87,10 @@ class KernelDependenceNetwork(
         The first way; the other parameters say where they differ. Not with solver="published".
     validation_fraction : float, default=0.2
         Share of each class to hold out.
+    class_weight : "balanced", None or dict, default="balanced"
+        How much a row held out counts, by its class. "balanced": classes count alike, so that a
+        rare one is not given up; None: rows do. A dict gives the weight of a row of each class,
+        and the cosine with a class mean is multiplied by that of all its rows, too.
     max_layers : int, default=12
     threshold : float, default=0.99
         Normalised HSIC at which to stop, without early stopping.
@@ -110,9 +134,10 @@ class KernelDependenceNetwork(
     ridge_ : float or None
         The entry of `ridges` that was kept; None as published, and for a single layer grown by
         early stopping.
-    validation_score_ : float or None
-        With early stopping: accuracy on the rows held out, before the network was grown on all
-        rows. None where every class has one row, so that nothing can be held out.
+    validation_score_, baseline_score_ : float or None
+        With early stopping: accuracy on the rows held out, weighted by `class_weight`, before the
+        network was grown on all rows, and that of one class for all of them. None where every
+        class has one row, so that nothing can be held out.
     classes_ : array
     n_iter_ : int
         Steps of ISM, over all layers tried.
@@ -146,6 +171,7 @@ class KernelDependenceNetwork(
     _: KW_ONLY
     early_stopping: bool = True
     validation_fraction: float = 0.2
+    class_weight: object = "balanced"
     max_layers: int = 12
     threshold: float = 0.99
     n_components: int | None = None
@@ -164,13 +190,15 @@ class KernelDependenceNetwork(
             self,
             early_stopping=BOOL,
             validation_fraction=PART,
+            class_weight=rule(NONE, one_of("balanced"), DICT),
             max_layers=WHOLE,
             threshold=SHARE,
             ridges=ARRAY,
             bandwidth=rule(POSITIVE, one_of(*BANDWIDTHS)),
             solver=one_of("ism", "published"),
         )
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
+        X = X.astype(float, copy=False)
         check_labels(y)
         ridges = np.asarray(self.ridges, dtype=float).ravel()
         if not (ridges.size and (ridges > 0).all()):
@@ -185,6 +213,8 @@ class KernelDependenceNetwork(
                 f"the largest centred entry of X is {np.abs(R).max():.1g}: scale the features, "
                 "for instance by StandardScaler"
             )
+        if isinstance(self.bandwidth, Real):
+            _check_bandwidth(R, self.bandwidth)
         recipe = Recipe(
             self.bandwidth, width, self.random_features, self.tol, self.max_iter, self.n_jobs
         )
@@ -205,6 +235,11 @@ class KernelDependenceNetwork(
         }
         self._points, self._index = Z[known], solver.index[known]
         self._sizes = class_sizes(self._points, self._index, layers[-1].kernel)
+        self._prior = 0.0
+        if isinstance(self.class_weight, dict):
+            weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+            prior = np.bincount(solver.index) * weights
+            self._prior = np.log(np.maximum(prior / prior.max(), np.finfo(float).tiny))
         if not self.converged_:
             self._warn(X, y)
         return self
@@ -213,10 +248,17 @@ class KernelDependenceNetwork(
 
     def _by_held_out(self, X, y, R, features, recipe, ridges, rng):
         """The layers, the images of the last, what solved them, and whether growth had ended."""
-        layers, Z, solver, plan, score, settled = grow(
-            R, y, features, recipe, ridges, self.max_layers, self.validation_fraction, rng
-        )
-        self.ridge_, self.validation_score_ = plan.ridge, score
+        options = self.max_layers, self.validation_fraction, rng, self.class_weight
+        layers, Z, solver, plan, scores, settled = grow(R, y, features, recipe, ridges, *options)
+        self.ridge_ = plan.ridge
+        self.validation_score_, self.baseline_score_ = scores
+        if scores[0] is not None and scores[0] <= scores[1]:
+            warnings.warn(
+                f"the rows held out are classified no better ({scores[0]:.3f}) than by one class "
+                f"for all of them ({scores[1]:.3f}): nothing was found in X that tells the "
+                "classes apart",
+                stacklevel=4,
+            )
         return layers, Z, solver, settled
 
     def _network(self, solver, R, features, ridges):
@@ -301,11 +343,17 @@ class KernelDependenceNetwork(
 
         layer counts from 1; None is the last.
         """
+        Z, dtype = self._images(X, layer)
+        return Z.astype(dtype, copy=False)
+
+    def _images(self, X, layer=None):
+        """Images in double precision, and the precision of X."""
         check_is_fitted(self)
-        Z = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        Z = X.astype(float, copy=False)
         for each in self.layers_[: self._number(layer)]:
             Z = each(Z)
-        return Z
+        return Z, X.dtype
 
     def gram(self, X, X2=None, layer=None):
         """Gram matrix after a layer (n_samples, n_samples or as X2): cosines in feature space."""
@@ -322,10 +370,19 @@ class KernelDependenceNetwork(
         return layer
 
     def _scores(self, X):
-        """Log cosines with the class means (n, k)."""
-        Z, kernel = self.images(X), self.layers_[-1].kernel
+        """Log cosines with the class means (n, k), and what `class_weight` adds to them."""
+        Z, kernel = self._images(X)[0], self.layers_[-1].kernel
         known = self._points, self._index, kernel, self._sizes
-        return np.vstack([log_cosines(Z[rows], *known) for rows in gen_batches(len(Z), 4096)])
+        cosines = [log_cosines(Z[rows], *known) for rows in gen_batches(len(Z), 4096)]
+        return np.vstack(cosines) + self._prior
+
+    def decision_function(self, X):
+        """Log cosines with the class means (n, classes); of two classes their difference (n,).
+
+        `predict` gives the class with the largest, or of two the second where it is above 0.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict_proba(self, X):
         """Cosines with the class means in feature space, scaled to sum to 1; not calibrated."""
@@ -343,3 +400,8 @@ class KernelDependenceNetwork(
     @property
     def _n_features_out(self):
         return self.layers_[-1].W.shape[1]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

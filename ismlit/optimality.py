@@ -144,7 +144,7 @@ def certify(found, W=None, *, tol=1e-5, bounds=True):
     >>> certify(problem, PCA(2).fit(scale(X)).components_.T).is_stationary
     False
     """
-    problem, result = _what_was_solved(found)
+    problem, result = _what_was_solved(found, W)
     if not isinstance(problem, TwiceDifferentiable):
         raise ValueError(
             f"the second order of a {type(problem).__name__} is not derived; to certify its W as "
@@ -203,15 +203,15 @@ def _second_order(problem, W):
     return SecondOrder(problem, W, phi), phi
 
 
-def _what_was_solved(found):
-    """The problem, and the result that was found for it if there is one."""
+def _what_was_solved(found, W=None):
+    """The problem, and the result that was found for it if there is one and no W is given."""
     if isinstance(found, Objective):
         return found, None
     if isinstance(found, BaseEstimator):
         check_is_fitted(found)
-        if not hasattr(found, "training_problem"):
+        if not hasattr(found, "solved"):
             raise ValueError(f"a {type(found).__name__} has no one W to be certified")
-        return found.training_problem(), getattr(found.result_, "result", found.result_)
+        return found.solved() if W is None else (found.training_problem(), None)
     problem = getattr(found, "problem", None)
     if problem is None:
         raise ValueError(

@@ -7,27 +7,42 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
+from sklearn.utils import column_or_1d, gen_batches
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.bandwidth import RULES, SHARES, as_kernel, median_distance
 from ismlit.base import (
     FLOATS,
     FUNCTION,
+    NONE,
     POSITIVE,
+    WHOLE,
     Projection,
     check_labels,
     check_parameters,
     one_of,
     rule,
+    watched,
+    whole,
 )
 from ismlit.baselines import SOLVERS
-from ismlit.gamma import guidance_gamma, label_gamma
+from ismlit.dependence import normalized_hsic
+from ismlit.gamma import guidance_gamma, known_labels, label_gamma
 from ismlit.kernels import Kernel
-from ismlit.pairs import ConstantKernelError
+from ismlit.pairs import ConstantKernelError, gram
 from ismlit.solver import ism
-from ismlit.spectral import JointProblem, alternate, cluster_rows, embedding_silhouette
+from ismlit.spectral import (
+    JointProblem,
+    agreement,
+    alternate,
+    cluster_rows,
+    cluster_rows_given,
+    directions_of_rows,
+    embedding_silhouette,
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -52,13 +67,19 @@ class SupervisedIKDR(Projection):
     init : {"taylor", "pca", "random", "several"} or array, default="several"
         Where W starts, see `ismlit.ism`: "several" looks around, "taylor" is the thesis's.
     balanced : bool, default=False
-        Give every class the same weight, whatever its size.
+        Give every class the same weight, whatever its size. Of two classes it changes nothing:
+        J is then, up to a factor, the squared distance of the two class means in feature space,
+        in which either counts as one whatever its size (claim new-two-classes).
     random_features : int, optional
         Replace the Gaussian kernel by so many random features: time linear in the samples.
     tol : float, default=1e-6
     max_iter : int, default=200
         Most steps of the solver.
     n_jobs : int, optional
+    callback : callable, optional
+        Called after every step with an object that has W and J.
+    verbose : bool, default=False
+        Print J after every step.
     random_state : int, RandomState, optional
         For random starts and features.
 
@@ -74,9 +95,6 @@ class SupervisedIKDR(Projection):
     history_ : dict of equal-length arrays
         Per accepted point, see `ismlit.ISMResult`.
     result_ : ISMResult
-    certificate_ : Certificate
-        Whether ``W_`` satisfies the first- and second-order conditions, with the numbers;
-        computed when first asked for (with random features on the exact problem).
     classes_ : array
 
     Notes
@@ -105,6 +123,8 @@ class SupervisedIKDR(Projection):
     tol: float = 1e-6
     max_iter: int = 200
     n_jobs: int | None = None
+    callback: object = None
+    verbose: bool = False
     random_state: object = None
 
     def fit(self, X, y):
@@ -112,26 +132,54 @@ class SupervisedIKDR(Projection):
         check_parameters(self)
         X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
         self.classes_ = check_labels(y)
-        gamma = label_gamma(y, self.balanced)
+        return self._fit(X, label_gamma(y, self.balanced))
+
+    def _fit(self, X, gamma):
         q = X.shape[1] if self.n_components is None else self.n_components
         centred = self._centred(X, q)
-        self.kernel_ = as_kernel(self.kernel, centred, self.bandwidth, q)
+        self.kernel_ = as_kernel(self.kernel, X - self.mean_, self.bandwidth, q)
+        options = self._in_linear_time() | self._watched()
         result = SOLVERS[self.solver](
             centred,
             gamma,
             self.kernel_,
             q,
-            init=self.init,
+            init=self._start(),
             tol=self.tol,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
-            **self._in_linear_time(),
+            **options,
         )
         self.result_ = self._keep(result)
         self.converged_, self.history_ = result.converged, result.history
         self.n_iter_ = max(result.n_iter, 1)  # the start counts as one
         return self
+
+    def score(self, X, y):
+        """How strongly y depends on the projected X: normalised HSIC, from 0 to 1.
+
+        On rows that were not fitted it is a criterion for a search over the parameters.
+        """
+        X, y = validate_data(self, X, y, dtype=FLOATS, reset=False, ensure_min_samples=2)
+        K = gram(self.kernel_, X - self.mean_, self.W_)
+        try:
+            return normalized_hsic(K, self._target(y))
+        except ConstantKernelError:  # a kernel that tells no rows apart says nothing of y
+            return 0.0
+
+    def _target(self, y):
+        return y
+
+    def _watched(self):
+        callback = watched(self)
+        if callback is None:
+            return {}
+        if self.solver not in ("ism", "published"):
+            raise ValueError(
+                f"callback and verbose need solver='ism' or 'published', got {self.solver!r}"
+            )
+        return {"callback": callback}
 
     def _in_linear_time(self):
         if self.random_features is None:
@@ -143,15 +191,77 @@ class SupervisedIKDR(Projection):
             )
         return {"random_features": self.random_features}
 
-    def training_problem(self):
-        """What was solved, on the training data; the exact problem where features stood for it."""
-        problem = super().training_problem()
-        return problem if self.random_features is None else problem.exact
+    def solved(self):
+        """What was solved, and the result; the exact problem where features stood for it."""
+        problem, result = super().solved()
+        return (problem if self.random_features is None else problem.exact), result
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+@dataclass(eq=False, repr=False)
+class ResponseIKDR(SupervisedIKDR):
+    """Find the linear subspace of X on which a response depends most, as HSIC measures it.
+
+    The response is cut into slices that hold equally many rows, as in sliced inverse regression
+    (SIR), and the subspace is sought on which the slice depends most. SIR sees the means of the
+    slices alone; this sees their whole distribution.
+
+    Parameters
+    ----------
+    n_components, kernel, bandwidth, solver, init, random_features, tol, max_iter, n_jobs
+        As for `SupervisedIKDR`.
+    n_slices : int, default=5
+        At least 2. Equal values of y are never parted, so there may be fewer.
+    callback, verbose, random_state
+        As for `SupervisedIKDR`.
+
+    Attributes
+    ----------
+    W_, mean_, kernel_, converged_, n_iter_, history_, result_
+        As for `SupervisedIKDR`.
+    slices_ : array of shape (at most n_slices - 1,)
+        Values of y at which a new slice begins.
+
+    See Also
+    --------
+    SupervisedIKDR : for class labels.
+
+    References
+    ----------
+    Li 1991, Sliced inverse regression for dimension reduction. Fukumizu, Bach and Jordan 2009,
+    Kernel dimension reduction in regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import ResponseIKDR
+    >>> X = np.random.default_rng(0).standard_normal((200, 5))
+    >>> model = ResponseIKDR(1).fit(X, X[:, 2] ** 2)  # SIR's slices all have the mean 0 here
+    >>> int(abs(model.W_).argmax()), bool(abs(model.W_).max() > 0.98)
+    (2, True)
+    """
+
+    _: KW_ONLY
+    n_slices: int = 5
+
+    def fit(self, X, y):
+        """Learn ``W_`` from X (n_samples, n_features) and a response y (n_samples,)."""
+        check_parameters(self, n_slices=(lambda m: whole(m, 2), "a whole number of at least 2"))
+        X, y = validate_data(self, X, y, dtype=FLOATS, y_numeric=True, ensure_min_samples=2)
+        shares = np.arange(1, self.n_slices) / self.n_slices
+        self.slices_ = np.unique(np.quantile(y, shares, method="higher"))
+        self.slices_ = self.slices_[self.slices_ > y.min()]
+        if not self.slices_.size:
+            raise ValueError("y is constant: there is nothing for X to say of it")
+        return self._fit(X, label_gamma(self._target(y)))
+
+    def _target(self, y):
+        """The slice of each value."""
+        return np.searchsorted(self.slices_, y, side="right")
 
 
 BANDWIDTH = rule(POSITIVE, one_of(*RULES, "silhouette"), FUNCTION)
@@ -176,7 +286,13 @@ class ClusteringIKDR(ClusterMixin, Projection):
     max_iter: int = 200
     max_turns: int = 100
     n_jobs: int | None = None
+    callback: object = None
+    verbose: bool = False
     random_state: object = None
+
+    @property
+    def _k(self):
+        return self.n_clusters
 
     def fit_predict(self, X, y=None):
         """``fit(X, y).labels_``; scikit-learn's own would drop y."""
@@ -184,18 +300,18 @@ class ClusteringIKDR(ClusterMixin, Projection):
 
     def _components(self, d):
         """q for d features."""
-        return min(self.n_clusters, d) if self.n_components is None else self.n_components
+        return min(self._k, d) if self.n_components is None else self.n_components
 
-    def _fit(self, X, *, guide=None, fixed=None, columns=None):
+    def _fit(self, X, *, guide=None, fixed=None, columns=None, given=None):
         n, d = X.shape
-        k, q = self.n_clusters, self._components(d)
+        k, q = self._k, self._components(d)
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}: ask for fewer clusters")
         columns = k if columns is None else columns
-        centred = self._centred(X, q)
+        centred, whole = self._centred(X, q), X - self.mean_
         joint_of = lambda bandwidth: JointProblem(
             centred,
-            as_kernel(self.kernel, centred, bandwidth, q),
+            as_kernel(self.kernel, whole, bandwidth, q),
             self.normalize,
             guide,
             fixed,
@@ -204,18 +320,37 @@ class ClusteringIKDR(ClusterMixin, Projection):
         bandwidth, W = self._bandwidth(joint_of, centred, columns, q)
         joint = joint_of(bandwidth)
         self.kernel_ = joint.kernel
-        found = self._alternated(joint, columns, q, W)
+        found = self._alternated(joint, columns, q, W, callback=watched(self))
         found.warn_unless_converged(stacklevel=4)
-        self.labels_ = cluster_rows(found.U, k, self.random_state)
-        self.result_ = replace(found, result=self._keep(found.result))
+        if given is None:
+            self.labels_ = cluster_rows(found.U, k, self.random_state)
+        else:
+            self.labels_ = cluster_rows_given(found.U, k, given, self.random_state)
+        self._extension = Extension(joint, found.W, found.U, self.labels_)
+        self.result_ = replace(found, result=self._keep(found.result), W=self.W_)
         self.converged_, self.history_ = found.converged, found.history
         self.embedding_, self.n_iter_ = found.U, found.n_iter
+
+    def predict(self, X):
+        """The cluster of each row of X (n_samples, n_features), by its place in the embedding."""
+        U = self._embedded(X)
+        return self._extension.cluster(U)
+
+    def score(self, X, y=None):
+        """How well the clusters of new rows stand apart: the silhouette in their embedding."""
+        U = self._embedded(X)
+        return embedding_silhouette(U, self._extension.cluster(U))
+
+    def _embedded(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        return self._extension((X - self.mean_) @ self.W_)
 
     def _alternated(self, joint, columns, q, W=None, **glimpse):
         """The alternation as asked for or a `glimpse`, from W if given; a warning can wait."""
         options = dict(
             solver=self.solver,
-            init=self.init,
+            init=self._start(),
             tol=self.tol,
             max_iter=self.max_iter,
             max_turns=self.max_turns,
@@ -233,10 +368,14 @@ class ClusteringIKDR(ClusterMixin, Projection):
         And the W to start from, None for a start of its own. Sets ``tried_``.
         """
         self.tried_ = {"bandwidth": np.array([]), "silhouette": np.array([])}
-        if self.bandwidth != "silhouette" or self.kernel != "gaussian":
+        if self.bandwidth != "silhouette" or self.kernel != "gaussian" or self._k == 1:
             return "median" if self.bandwidth == "silhouette" else self.bandwidth, None
         rows = np.sort(np.random.default_rng(0).permutation(len(X))[:SAMPLE])
         return self._scanned(joint_of, rows, median_distance(X) * np.array(SHARES), columns, q)
+
+    def _promise(self, U, labels, rows):
+        """How good a bandwidth looks by the clusters of some rows, in their embedding U."""
+        return embedding_silhouette(U, labels)
 
     def _scanned(self, joint_of, rows, sigmas, columns, q):
         """The best of the bandwidths, and the W to start from, None here.
@@ -251,10 +390,12 @@ class ClusteringIKDR(ClusterMixin, Projection):
                 U = self._alternated(joint, columns, q, **GLIMPSE, max_turns=turns).U
             except ConstantKernelError:
                 return -1.0
-            return embedding_silhouette(U, cluster_rows(U, self.n_clusters, self.random_state))
+            return self._promise(U, cluster_rows(U, self._k, self.random_state), rows)
 
         promises = np.array([silhouette(sigma, 3) for sigma in sigmas])
         self.tried_ = {"bandwidth": sigmas, "silhouette": promises}
+        if (promises == -1).all():
+            return none_serves(self), None
         kept, best = -np.inf, sigmas[0]
         for i in np.argsort(-promises, kind="stable"):
             if promises[i] <= kept:
@@ -263,6 +404,78 @@ class ClusteringIKDR(ClusterMixin, Projection):
             if value > kept:
                 kept, best = value, sigmas[i]
         return float(best), None
+
+
+def none_serves(estimator):
+    """The bandwidth where none of those tried tells clusters apart, with a warning."""
+    warnings.warn(
+        f"no bandwidth tried gives {type(estimator).__name__} n_clusters = {estimator._k} "
+        "clusters of some size (tried_ has a silhouette of -1 throughout): the self-tuning "
+        "kernel is used instead. Look at the sizes of the clusters, or ask for another number",
+        stacklevel=6,
+    )
+    return "self_tuning"
+
+
+class Extension:
+    """A spectral embedding and its clusters, extended to new rows by Nystroem's formula.
+
+    Parameters
+    ----------
+    joint : JointProblem
+        What was solved,
+    W, U : arrays of shape (d, q), (n, columns)
+        and what was found.
+    labels : array of shape (n,)
+
+    Notes
+    -----
+    References: Bengio et al. 2004, Learning eigenfunctions links spectral embedding and kernel
+    PCA.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Gaussian
+    >>> from ismlit.reduction import Extension
+    >>> from ismlit.spectral import JointProblem, alternate
+    >>> X = np.array([[0.0], [1.0], [8.0], [9.0]])
+    >>> joint = JointProblem(X, Gaussian(2.0))
+    >>> found = alternate(joint, 1, 1)
+    >>> extension = Extension(joint, found.W, found.U, np.array([0, 0, 1, 1]))
+    >>> extension.cluster(extension(np.array([[0.5], [8.5]])))
+    array([0, 1])
+    """
+
+    def __init__(self, joint, W, U, labels):
+        affinity = joint.affinity(W)
+        self.kernel, self.divided, self.centred = joint.kernel, affinity.divided, affinity.centred
+        self.points, self.root, self.U = joint.X @ W, affinity.root, U
+        images = (affinity.K @ (U / self.root)) / self.root
+        self.mean = images.mean(axis=0) if self.centred else 0.0
+        self.values = np.sum(U * images, axis=0)
+        rows = directions_of_rows(U)
+        self.named = np.unique(labels)
+        self.centres = np.array([rows[labels == c].mean(axis=0) for c in self.named])
+
+    def __call__(self, Z):
+        """The embedding (m, columns) of projected rows Z (m, q)."""
+        if type(self.kernel).scale is not Kernel.scale:
+            raise ValueError(
+                f"{self.kernel!r} has a bandwidth for each training row and none for new ones: "
+                "fit with kernel='gaussian' and a bandwidth to predict"
+            )
+        found = []
+        for rows in gen_batches(len(Z), 4096):
+            K = gram(self.kernel, Z[rows], X2=self.points)
+            if self.divided:
+                K = K / np.sqrt(K.sum(axis=1))[:, None] / np.transpose(self.root)
+            found.append((K @ self.U - self.mean) / self.values)
+        return np.vstack(found)
+
+    def cluster(self, U):
+        """The cluster of each row of an embedding."""
+        return self.named[cdist(directions_of_rows(U), self.centres).argmin(axis=1)]
 
 
 @dataclass(eq=False, repr=False)
@@ -299,6 +512,10 @@ class UnsupervisedIKDR(ClusteringIKDR):
     max_turns : int, default=100
         Most turns of U and W.
     n_jobs : int, optional
+    callback : callable, optional
+        Called after every half-turn with an object that has W, U and J.
+    verbose : bool, default=False
+        Print J after every half-turn.
     random_state : int, RandomState, optional
         For k-means, and for random starts.
 
@@ -318,8 +535,6 @@ class UnsupervisedIKDR(ClusteringIKDR):
     history_ : dict of equal-length arrays
         The objective and the passes after every half-turn.
     result_ : Alternation
-    certificate_ : Certificate
-        Of W for the U found, the degrees included; computed when first asked for.
 
     Notes
     -----
@@ -354,7 +569,9 @@ class SemiSupervisedIKDR(ClusteringIKDR):
 
     Parameters
     ----------
-    n_clusters, n_components, kernel, bandwidth, solver, init, tol, max_iter, max_turns, n_jobs
+    n_clusters : int, optional
+        At least as many as there are known classes; so many, and at least 2, when None.
+    n_components, kernel, bandwidth, solver, init, tol, max_iter, max_turns, n_jobs
         As for `UnsupervisedIKDR`.
     weight : float, default=1.0
         At least 0. The papers' mu is ``weight / ||HY||_2^2`` (k / n for k balanced classes).
@@ -364,8 +581,15 @@ class SemiSupervisedIKDR(ClusteringIKDR):
 
     Attributes
     ----------
-    labels_, embedding_, W_, mean_, kernel_, converged_, tried_, n_iter_, history_, result_
-        As for `UnsupervisedIKDR`, as is ``certificate_``.
+    labels_ : array of shape (n_samples,)
+        Clusters from 0; where labels were given, cluster c is that of ``classes_[c]``, and holds
+        every row that was given it.
+    classes_ : array, or None
+        The classes that were given.
+    transduction_ : array of shape (n_samples,)
+        Labels by name: those given, and those found; -1 or None for a cluster of no known class.
+    embedding_, W_, mean_, kernel_, converged_, tried_, n_iter_, history_, result_
+        As for `UnsupervisedIKDR`.
 
     Notes
     -----
@@ -385,6 +609,7 @@ class SemiSupervisedIKDR(ClusteringIKDR):
     1.0
     """
 
+    n_clusters: int | None = None
     _: KW_ONLY
     weight: float = 1.0
 
@@ -394,13 +619,52 @@ class SemiSupervisedIKDR(ClusteringIKDR):
         y (n_samples,) holds labels, numbers with -1 or objects with None where nothing is known;
         or (n_samples, r) real scores; or nothing is known (None).
         """
-        check_parameters(self, bandwidth=BANDWIDTH)
+        check_parameters(self, bandwidth=BANDWIDTH, n_clusters=rule(WHOLE, NONE))
         X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
-        fixed = None
+        fixed = known = given = None
         if y is not None:
-            fixed = guidance_gamma(_one_per_sample(y, len(X)), self.weight)
-        self._fit(X, fixed=fixed)
+            y = _one_per_sample(y, len(X))
+            fixed = guidance_gamma(y, self.weight)
+            known = known_labels(y)
+        self.classes_ = None
+        if known is not None:
+            self.classes_, codes = np.unique(y[known], return_inverse=True)
+            if len(self.classes_) > self._k:
+                raise ValueError(
+                    f"y holds {len(self.classes_)} known classes, more than n_clusters = "
+                    f"{self._k}: ask for at least as many, or leave it out"
+                )
+            given = np.full(len(X), -1)
+            given[known] = codes
+            self._unknown = None if y.dtype.kind == "O" else -1
+        self._given = given
+        self._fit(X, fixed=fixed, given=given)
+        self.transduction_ = self._names(self.labels_)
         return self
+
+    def _promise(self, U, labels, rows):
+        """The silhouette, and beside it the share of given labels that the clusters agree with."""
+        value = super()._promise(U, labels, rows)
+        if value == -1 or self._given is None or not (self._given[rows] >= 0).any():
+            return value
+        return round((value + agreement(labels, self._given[rows], self._k)) / 2, 3)
+
+    @property
+    def _k(self):
+        return self.n_clusters or max(2, 0 if self.classes_ is None else len(self.classes_))
+
+    def predict(self, X):
+        """The class of each row of X (n_samples, n_features); its cluster where none was known."""
+        return self._names(super().predict(X))
+
+    def _names(self, labels):
+        """Labels (n,) by the classes known; a cluster of which nothing was known has no name."""
+        if self.classes_ is None:
+            return labels
+        kind = object if self.classes_.dtype.kind in "OUS" else self.classes_.dtype
+        names = np.full(self._k, self._unknown, dtype=kind)
+        names[: len(self.classes_)] = self.classes_
+        return names[labels]
 
 
 def _one_per_sample(y, n):
@@ -410,4 +674,8 @@ def _one_per_sample(y, n):
         raise ValueError(f"y must have one row per sample: {len(y)} rows for {n} samples")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("y holds NaN or infinity: write -1 where a label is not known")
+    if y.ndim == 2 and y.shape[1] == 1 and y.dtype.kind != "f":
+        return column_or_1d(y, warn=True)  # labels in a column, not scores
+    if y.ndim == 1 and y.dtype.kind == "f" and (y % 1).any():
+        raise ValueError("y holds fractions, which are no labels: pass scores as y[:, None]")
     return y

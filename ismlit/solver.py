@@ -18,6 +18,7 @@ from functools import cached_property, partial
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ismlit.bandwidth import as_kernel
 from ismlit.features import FeatureProblem
 from ismlit.grassmann import (
     Curvature,
@@ -143,7 +144,8 @@ def ism(
         ``ism(problem, q=2)``.
     gamma : Gamma, DenseGamma, or symmetric array of shape (n, n)
         For class labels y: ``label_gamma(y)``.
-    kernel : Kernel
+    kernel : Kernel or str
+        A name stands for the kernel that `SupervisedIKDR` makes of it, with its bandwidth.
     q : int
         Dimension of the subspace, 1 <= q <= d.
     init : {"taylor", "pca", "random", "several"} or orthonormal array of shape (d, q)
@@ -196,7 +198,7 @@ def ism(
     >>> result.converged, int(np.argmax(abs(result.W)))
     (True, 0)
     """
-    problem = as_problem(X, gamma, kernel, n_jobs, random_features, random_state)
+    problem = as_problem(X, gamma, kernel, n_jobs, random_features, random_state, q)
     check_options(problem, q, tol, max_iter)
     climbing = partial(Climb.to_a_maximum, escape=escape)
     solve = partial(_solve, climbing, q, random_state, tol, max_iter, callback)
@@ -249,7 +251,9 @@ def published_ism(
 # ---------------------------------------------------------------- before and after a solve
 
 
-def as_problem(X, gamma=None, kernel=None, n_jobs=None, random_features=None, random_state=None):
+def as_problem(
+    X, gamma=None, kernel=None, n_jobs=None, random_features=None, random_state=None, q=None
+):
     """A problem from its parts, or X itself if it is one (gamma and kernel are then omitted)."""
     if isinstance(X, Objective):
         if any(part is not None for part in (gamma, kernel, random_features)):
@@ -260,6 +264,8 @@ def as_problem(X, gamma=None, kernel=None, n_jobs=None, random_features=None, ra
         return X
     if gamma is None or kernel is None:
         raise ValueError("X is an array, so gamma and kernel are needed: ism(X, gamma, kernel, q)")
+    if isinstance(kernel, str):
+        kernel = as_kernel(kernel, np.asarray(X), "projected", q)
     if random_features is None:
         problem = Problem(X, gamma, kernel, n_jobs)
     else:

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.linalg import orth
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import silhouette_score
@@ -135,13 +137,14 @@ class Affinity:
             start = np.random.default_rng(0).standard_normal(n).astype(self.dtype)
             values, U = eigsh(operator, k, which="LA", v0=start, tol=1e-6)
             values, U = values[::-1], U[:, ::-1]
-        self._require_signal(values[0])
+        self._require_signal(values)
         return U, values
 
-    def _require_signal(self, largest):
-        if not self.centred:
+    def _require_signal(self, values):
+        """A kernel that is 1 for all pairs leaves nothing beside the constant vector."""
+        if not self.centred and len(values) < 2:
             return
-        level = 1.0
+        largest, level = values[0 if self.centred else 1], 1.0
         if not self.divided:
             level = np.abs(self.K @ np.ones(self.n, self.dtype)).mean()
         if largest <= 100 * np.finfo(self.dtype).eps * level:
@@ -189,10 +192,70 @@ def ascend(L, U, *, tol=1e-6, max_iter=100):
     return U, max_iter
 
 
+def directions_of_rows(U):
+    """The rows of U (n, columns), scaled to length 1 if there are several columns."""
+    return unit_rows(U) if U.shape[1] > 1 else U
+
+
 def cluster_rows(U, k, random_state=None):
     """Labels by k-means on the rows of U (n, columns), scaled to length 1 if there are several."""
-    rows = unit_rows(U) if U.shape[1] > 1 else U
-    return KMeans(k, n_init=10, random_state=random_state).fit_predict(rows)
+    return KMeans(k, n_init=10, random_state=random_state).fit_predict(directions_of_rows(U))
+
+
+def cluster_rows_given(U, k, given, random_state=None, max_iter=300):
+    """Labels by k-means on the rows of U (n, columns), some of which are given and are kept.
+
+    Parameters
+    ----------
+    given : array of shape (n,)
+        The cluster of a row, from 0, or -1 where it is not known.
+
+    Notes
+    -----
+    Constrained k-means (Basu, Banerjee and Mooney 2002). It starts from the clusters of k-means
+    alone, each named after the rows given to it so that as many as can be are named rightly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.spectral import cluster_rows_given
+    >>> U = np.array([[0.0], [0.2], [0.9], [1.0]])
+    >>> cluster_rows_given(U, 2, np.array([1, -1, -1, 0]))
+    array([1, 1, 0, 0])
+    """
+    rows, known = directions_of_rows(U), given >= 0
+    free = KMeans(k, n_init=10, random_state=random_state).fit(rows)
+    centres, labels = free.cluster_centers_[_matched(free.labels_, given, k)[0]], None
+    for _ in range(max_iter):
+        found = np.where(known, given, cdist(rows, centres).argmin(axis=1))
+        if labels is not None and (found == labels).all():
+            break
+        labels = found
+        for c in np.unique(labels):
+            centres[c] = rows[labels == c].mean(axis=0)
+    return labels
+
+
+def _matched(labels, given, k):
+    """Which of k clusters stands for each given one, and how many given rows it then holds."""
+    together = np.zeros((k, k))
+    known = given >= 0
+    np.add.at(together, (given[known], labels[known]), 1)
+    pairs = linear_sum_assignment(-together)
+    return pairs[1], int(together[pairs].sum())
+
+
+def agreement(labels, given, k):
+    """The share of given labels (n,), -1 if not known, that k clusters agree with, at best named.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.spectral import agreement
+    >>> agreement(np.array([1, 1, 0, 0]), np.array([0, -1, 1, 0]), 2)  # the last one is not
+    0.6666666666666666
+    """
+    return _matched(labels, given, k)[1] / int((given >= 0).sum())
 
 
 def embedding_silhouette(U, labels):
@@ -213,8 +276,7 @@ def embedding_silhouette(U, labels):
     counts = np.unique(labels, return_counts=True)[1]
     if len(counts) < 2 or counts.min() < 0.25 * len(labels) / len(counts):
         return -1.0
-    rows = unit_rows(U) if U.shape[1] > 1 else U
-    return round(float(silhouette_score(rows, labels)), 3)
+    return round(float(silhouette_score(directions_of_rows(U), labels)), 3)
 
 
 # ---------------------------------------------------------------- both
@@ -373,6 +435,7 @@ def alternate(
     max_iter: int | None = None,
     max_turns: int = 50,
     random_state=None,
+    callback: Callable | None = None,
 ) -> Alternation:
     """Maximise over U and W in turns.
 
@@ -398,6 +461,8 @@ def alternate(
     max_turns : int
         Most turns.
     random_state : int, RandomState, optional
+    callback : callable, optional
+        Called after every half-turn with an object that has W, U and J.
 
     Returns
     -------
@@ -429,6 +494,7 @@ def alternate(
     if max_iter is not None:
         options["max_iter"] = max_iter
     turns = _Turns(joint, k, q, SOLVERS.get(solver, solver), options, freeze, init, tol)
+    turns.callback = callback
     for _ in range(max_turns):
         turns.turn_u(start)
         turns.turn_w()
@@ -441,6 +507,8 @@ def alternate(
 
 class _Turns:
     """One alternation: the U and W it has come to, and the objective after every half-turn."""
+
+    callback = None
 
     def __init__(self, joint, k, q, solver, options, freeze, init, tol):
         self.joint, self.k, self.q, self.solver, self.options = joint, k, q, solver, options
@@ -498,7 +566,10 @@ class _Turns:
         return replace(here, converged=found.converged, message=message)
 
     def _record(self, objective):
+        self.J = objective
         self.log.append((objective, self.n_passes))
+        if self.callback is not None:
+            self.callback(self)
 
     @property
     def n_passes(self):

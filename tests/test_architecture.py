@@ -192,7 +192,7 @@ def test_what_happened_is_said_in_the_same_words(estimator, rng):
     if hasattr(model, "W_"):
         assert np.array_equal(model.components_, model.W_.T)
         assert model.result_.objective == model.history_["objective"][-1]
-        assert model.certificate_ is model.certificate_
+        assert model.certificate() is model.certificate()
 
 
 BAD = {

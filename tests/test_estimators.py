@@ -139,12 +139,11 @@ def test_log_probabilities_stay_finite_where_probabilities_vanish(two_groups):
 # ---------------------------------------------------------------- first mistakes
 
 
-def test_unscaled_data_are_no_false_alarm():
+def test_unscaled_data_converge_but_leave_a_component_that_says_nothing():
     X, y = load_breast_cancer(return_X_y=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with pytest.warns(UserWarning, match="component 1 of SupervisedIKDR hardly varies"):
         model = SupervisedIKDR(2, bandwidth="median", init="taylor").fit(X, y)
-    assert model.converged_ and model.certificate_.is_second_order
+    assert model.converged_ and model.certificate().is_second_order
 
 
 def test_labels_in_the_place_of_gamma(two_groups):

@@ -52,7 +52,7 @@ def test_finds_the_other_view_with_every_solver(views, solver):
     assert model.novelty_ < 0.05
     assert np.diff(model.history_["objective"]).min() > -1e-9
     if solver in ("ism", "gm"):
-        assert model.certificate_.is_second_order
+        assert model.certificate().is_second_order
 
 
 def test_without_the_known_clustering_it_would_be_found_again():

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 
 try:
+    import nbformat  # noqa: F401
+    import yaml  # noqa: F401
+
     from ismlit.edition.cells import cells, known, rerun
     from ismlit.edition.evidence import KNOWN
     from ismlit.edition.ledger import (
@@ -19,7 +22,9 @@ try:
         used_by,
     )
 except ModuleNotFoundError as error:  # the library does without what the book needs
-    raise SystemExit(f"{error.name} is missing: pip install 'ismlit[notebooks]'") from error
+    raise SystemExit(
+        f"{error.name} is missing. In a clone of the project: pip install '.[notebooks]'"
+    ) from error
 
 
 def describe(claim_id):

@@ -184,7 +184,7 @@ def test_a_page_runs_to_its_stored_outputs(page, tab, address):
 def test_a_reader_changes_sigma_and_the_certificate_changes(tab, address):
     """The front page: the fit is run; then with another bandwidth."""
     sources = ["".join(cell["source"]) for cell in code_cells("intro")]
-    place = next(k for k, source in enumerate(sources) if "certificate_" in source)
+    place = next(k for k, source in enumerate(sources) if "certificate()" in source)
     panel = open_page(tab, address, "intro")
     panel.get_by_role("button", name="Run here", exact=True).click()
     panel.get_by_role("button", name="Stop").click()  # Python is ended, what waited forgotten

@@ -72,7 +72,7 @@ def around(name, problem, model, y):
     runs = {
         "ism": lambda: ism(problem, q=model.n_components),
         "fit": lambda: model.fit(problem.X, y),
-        "certified": lambda: model.fit(problem.X, y).certificate_,
+        "certified": lambda: model.fit(problem.X, y).certificate(),
     }
     with quiet():
         best = take_turns(runs, 5, name)
