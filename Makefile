@@ -23,7 +23,7 @@ N ?= 100
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book pdf offline test anywhere notebooks experiments bench faults mutants sabotage lint format lock clean
+.PHONY: help book pdf offline test anywhere notebooks experiments bench mutants sabotage lint format lock clean
 
 # Several kernels share the cores, so each computes with one BLAS thread.
 book test notebooks: export OMP_NUM_THREADS ?= 1
@@ -59,9 +59,6 @@ experiments: $(STAMP) ## recompute the tables of the thesis (ARGS="table-5.4 --q
 
 bench: $(STAMP) ## time the library and compare (ARGS)
 	$(PY) -m tools.bench $(ARGS)
-
-faults: $(STAMP) ## break the library on purpose and see that the tests notice (ARGS)
-	$(PY) -m tools.faults $(ARGS)
 
 mutants: $(STAMP) ## random mutants of the library: do the tests notice? (SEED=1 N=100 ARGS)
 	$(PY) -m tools.mutants --seed $(SEED) --number $(N) $(ARGS)

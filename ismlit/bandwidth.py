@@ -201,9 +201,10 @@ def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
 
 KERNELS = ("linear", "squared", "polynomial", "gaussian", "multiquadratic", "relative_gaussian")
 """Names of kernels; the last two words of "gaussian" kernels need a bandwidth."""
+ROWS = 1000  # that a rule looks at: more move the median by less than a percent
 DISTANCES = {
-    "median": lambda X, q: median_distance(X),
-    "projected": lambda X, q: projected_distance(X, q or X.shape[1]) / 2,
+    "median": lambda X, q: median_distance(X, max_samples=ROWS),
+    "projected": lambda X, q: projected_distance(X, q or X.shape[1], max_samples=ROWS) / 2,
 }
 """Rules that need no labels, from X (n, d) and the dimension q of a projection."""
 RULES = (*DISTANCES, "self_tuning")

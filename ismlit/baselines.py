@@ -23,10 +23,10 @@ from ismlit.solver import (
     attainable,
     check_options,
     check_signal,
+    first_frame,
     ism,
     published_ism,
 )
-from ismlit.starts import starting_point
 
 
 def dimension_growth(
@@ -302,7 +302,7 @@ class _Descent:
         self.problem, self.before = problem, problem.count.passes
         self.max_passes = np.inf if max_passes is None else max_passes
         check_options(problem, q, tol, max_iter)
-        self.start = starting_point(problem, q, init, random_state).astype(float)
+        self.start = first_frame(problem, q, init, random_state).astype(float)
         self.n_start_passes = problem.count.passes - self.before
         J, phi = problem.objective_and_phi(self.start)
         check_signal(J, phi)

@@ -20,7 +20,7 @@ from scipy.linalg import eigh
 from scipy.stats.qmc import MultivariateNormalQMC
 from sklearn.utils import check_random_state
 
-from ismlit.gamma import Gamma
+from ismlit.gamma import Gamma, distinct_rows
 from ismlit.grassmann import fixed_signs, outside
 from ismlit.kernels import Gaussian
 from ismlit.pairs import Count, Samples, in_parallel
@@ -114,7 +114,7 @@ class FeatureProblem(Samples):
     @cached_property
     def _classes(self):
         """Distinct rows of F (g, r), and for each the samples that have it."""
-        first, inverse = _distinct_rows(self.gamma.F)
+        first, inverse = distinct_rows(self.gamma.F)
         if len(first) > MOST_CLASSES:
             return self.gamma.F, []
         return self.gamma.F[first], [np.flatnonzero(inverse == g) for g in range(len(first))]
@@ -236,20 +236,6 @@ class FeatureProblem(Samples):
         error = G - phi @ W  # put the gradient right
         phi = phi + error @ W.T + W @ error.T - W @ (W.T @ error) @ W.T
         return value, ((phi + phi.T) / 2).astype(self.X.dtype)
-
-
-def _distinct_rows(F):
-    """First occurrence (g,) of each distinct row of F (n, r), and which one each row is (n,).
-
-    Column by column, the codes of the columns before as one more: no projection rounds equal
-    rows apart, and no row is compared as a whole.
-    """
-    code = np.zeros(len(F), dtype=np.intp)
-    for column in F.T:
-        _, here = np.unique(column, return_inverse=True)
-        _, code = np.unique(code * (here.max() + 1) + here, return_inverse=True)
-    _, first = np.unique(code, return_index=True)
-    return first, code
 
 
 def even_frequencies(q, m, seed):

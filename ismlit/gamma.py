@@ -15,6 +15,8 @@ from sklearn.utils import check_array, column_or_1d
 
 from ismlit.pairs import float_array
 
+FEW, MOST = 24, 2000  # columns of F up to which they are multiplied, and classes of a table
+
 
 @dataclass(frozen=True, eq=False)
 class Gamma:
@@ -58,8 +60,26 @@ class Gamma:
     def _sides(self):
         return self.F * self.s, np.ascontiguousarray(self.F.T)
 
+    @cached_property
+    def _by_class(self):
+        """Gamma between classes (g, g), and the class of each sample; None where it does not pay.
+
+        Rows of F that are equal are one class: with many classes an entry is looked up faster
+        than a product over them is formed.
+        """
+        if self.F.shape[1] <= FEW:
+            return None
+        first, codes = distinct_rows(self.F)
+        if len(first) > MOST or 2 * len(first) > self.n:
+            return None
+        left, right = self._sides
+        return left[first] @ right[:, first], codes
+
     def tile(self, rows, columns, out=None):
         """The block ``Gamma[rows, columns]`` for two slices, written to `out` if given."""
+        if self._by_class is not None:
+            table, codes = self._by_class
+            return np.take(table[codes[rows]], codes[columns], axis=1, out=out, mode="clip")
         left, right = self._sides
         return np.matmul(left[rows], right[:, columns], out=out)
 
@@ -156,6 +176,27 @@ class DenseGamma:
     def to_dense(self):
         """The array itself."""
         return self.array
+
+
+def distinct_rows(F):
+    """First occurrence (g,) of each distinct row of F (n, r), and which one each row is (n,).
+
+    Column by column, the codes of the columns before as one more: no projection rounds equal
+    rows apart, and no row is compared as a whole.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.gamma import distinct_rows
+    >>> distinct_rows(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]))
+    (array([1, 0]), array([1, 0, 1]))
+    """
+    code = np.zeros(len(F), dtype=np.intp)
+    for column in F.T:
+        _, here = np.unique(column, return_inverse=True)
+        _, code = np.unique(code * (here.max() + 1) + here, return_inverse=True)
+    _, first = np.unique(code, return_index=True)
+    return first, code
 
 
 def as_gamma(gamma):

@@ -137,18 +137,6 @@ def top_eigenvectors(matrix, q):
     return values[::-1], vectors[:, ::-1]
 
 
-def nearest_eigenvectors(matrix, W):
-    """The q eigenvectors of a symmetric matrix that overlap most with the span of W (d, q)."""
-    d, q = W.shape
-    few = min(d, 2 * q + 4)
-    vectors = top_eigenvectors(matrix, few)[1]  # near a maximum they are among these
-    overlap = np.linalg.norm(vectors.T @ W, axis=1)
-    if few < d and np.sum(np.sort(overlap)[-q:] ** 2) < q - 0.5:  # others may overlap more
-        vectors = eigh(matrix)[1]
-        overlap = np.linalg.norm(vectors.T @ W, axis=1)
-    return vectors[:, np.argsort(overlap)[-q:]]
-
-
 def canonical_frame(phi, W):
     """Ritz values of Phi on span(W), falling, and its basis of Ritz vectors with fixed signs."""
     values, rotation = eigh(W.T @ phi @ W)
@@ -382,27 +370,3 @@ class SecondOrder:
         """
         share = (np.log(1.648 * np.sqrt(self.size) / DOUBT) / (2 * k - 1)) ** 2
         return -np.inf if share >= 1 else (values[0] - share * values[-1]) / (1 - share)
-
-    def newton(self, slope, tol=0.1, max_products=30):
-        """Tangent Z that solves (Kd - M) b = slope to `tol`, by conjugate gradients.
-
-        `slope` holds the coordinates W_bar' Phi W (size,). Stops where the curvature is not
-        positive, with what it has: Z ascends in either case (Steihaug 1983).
-        """
-        diagonal = self._diagonal()
-        b, rest = np.zeros_like(slope), slope
-        scaled = rest / diagonal
-        direction, size = scaled, rest @ scaled
-        for _ in range(max_products):
-            image = self.times(direction)
-            curvature = direction @ image
-            if curvature <= 0:
-                b = b if b.any() else direction
-                break
-            b, rest = b + size / curvature * direction, rest - size / curvature * image
-            if np.linalg.norm(rest) <= tol * np.linalg.norm(slope):
-                break
-            scaled = rest / diagonal
-            size, old = rest @ scaled, size
-            direction = scaled + size / old * direction
-        return self.tangent(b)

@@ -68,11 +68,13 @@ class KDAC(ClusteringIKDR):
         known labels.
     tol : float, default=1e-6
         Stop when a turn raises the objective by less than this share.
-    max_iter : int, default=200
+    max_iter : int, default=2000
         Most steps of the solver in a turn.
     max_turns : int, default=100
         Most turns of U and W.
     n_jobs : int, optional
+    callback, verbose
+        As for `UnsupervisedIKDR`.
     random_state : int, RandomState, optional
         For k-means, and for random starts.
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ismlit.bandwidth import RULES, SHARES, as_kernel, median_distance
+from ismlit.bandwidth import ROWS, RULES, SHARES, as_kernel, median_distance
 from ismlit.base import (
     FLOATS,
     FUNCTION,
@@ -73,7 +73,7 @@ class SupervisedIKDR(Projection):
     random_features : int, optional
         Replace the Gaussian kernel by so many random features: time linear in the samples.
     tol : float, default=1e-6
-    max_iter : int, default=200
+    max_iter : int, default=2000
         Most steps of the solver.
     n_jobs : int, optional
     callback : callable, optional
@@ -121,7 +121,7 @@ class SupervisedIKDR(Projection):
     balanced: bool = False
     random_features: int | None = None
     tol: float = 1e-6
-    max_iter: int = 200
+    max_iter: int = 2000
     n_jobs: int | None = None
     callback: object = None
     verbose: bool = False
@@ -214,6 +214,8 @@ class ResponseIKDR(SupervisedIKDR):
     ----------
     n_components, kernel, bandwidth, solver, init, random_features, tol, max_iter, n_jobs
         As for `SupervisedIKDR`.
+    balanced : bool, default=False
+        As for `SupervisedIKDR`; it has little to do where slices hold equally many rows.
     n_slices : int, default=5
         At least 2. Equal values of y are never parted, so there may be fewer.
     callback, verbose, random_state
@@ -283,7 +285,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
     solver: str = "ism"
     init: object = "taylor"
     tol: float = 1e-6
-    max_iter: int = 200
+    max_iter: int = 2000
     max_turns: int = 100
     n_jobs: int | None = None
     callback: object = None
@@ -371,7 +373,8 @@ class ClusteringIKDR(ClusterMixin, Projection):
         if self.bandwidth != "silhouette" or self.kernel != "gaussian" or self._k == 1:
             return "median" if self.bandwidth == "silhouette" else self.bandwidth, None
         rows = np.sort(np.random.default_rng(0).permutation(len(X))[:SAMPLE])
-        return self._scanned(joint_of, rows, median_distance(X) * np.array(SHARES), columns, q)
+        sigmas = median_distance(X, max_samples=ROWS) * np.array(SHARES)
+        return self._scanned(joint_of, rows, sigmas, columns, q)
 
     def _promise(self, U, labels, rows):
         """How good a bandwidth looks by the clusters of some rows, in their embedding U."""
@@ -507,7 +510,7 @@ class UnsupervisedIKDR(ClusteringIKDR):
         Of the first W; U starts as the embedding of all of X.
     tol : float, default=1e-6
         Stop when a turn raises the objective by less than this share.
-    max_iter : int, default=200
+    max_iter : int, default=2000
         Most steps of the solver in a turn.
     max_turns : int, default=100
         Most turns of U and W.
@@ -577,6 +580,8 @@ class SemiSupervisedIKDR(ClusteringIKDR):
         At least 0. The papers' mu is ``weight / ||HY||_2^2`` (k / n for k balanced classes).
     normalize : {"none", "degrees", "centred"}, default="degrees"
         As in the papers; "none" takes the affinity HKH.
+    callback, verbose
+        As for `UnsupervisedIKDR`.
     random_state : int, RandomState, optional
 
     Attributes

@@ -1,19 +1,20 @@
 """The iterative spectral method: a fixed-point solver for Phi(W) W = W Lambda.
 
 ISM is the self-consistent-field iteration of a nonlinear eigenproblem. As published it can
-cycle; here a level shift and a test of each step make it monotone (book: "When ISM does not
-converge"), Pulay's extrapolation (DIIS) and Newton steps remove the slow tail, and an escape
-step leaves stationary points that are not local maxima. The steps are functions of one signature
-below, tried in the order of `STEPS`; the numbers that they go by are those of `Constants`.
+cycle, and each step forms Phi. Here a plain step goes first; from where it leads, L-BFGS climbs by
+gradients alone, ISM's own second order being its first Hessian (`ismlit.lbfgs`). Should that fail,
+a level shift and a test of each step make ISM monotone (book: "When ISM does not converge"), and
+an escape step leaves stationary points that are not local maxima. The steps are functions of one
+signature below, tried in the order of `STEPS`; the numbers that they go by are those of
+`Constants`.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -25,37 +26,35 @@ from ismlit.grassmann import (
     SecondOrder,
     as_frame,
     canonical_frame,
-    first_order_residual,
     fixed_signs,
     geodesic,
     half_gradient,
-    nearest_eigenvectors,
     nearest_frame,
+    outside,
     projector_distance,
     top_eigenvectors,
 )
+from ismlit.lbfgs import Memory, Scaling, extreme_eigenvectors
 from ismlit.pairs import ConstantKernelError
 from ismlit.problem import Objective, Problem, TwiceDifferentiable
-from ismlit.starts import starting_point
+from ismlit.starts import look_around, starting_point
 
 
 @dataclass(frozen=True)
 class Constants:
     """Every number that the solver decides by."""
 
-    memory: int = 8  # extrapolated: Phis that are mixed at the most,
-    fewest: int = 3  # and at the least;
-    near: float = 0.1  # residual from which it is tried,
-    drop: float = 0.7  # and what a step must bring it below, as a share of the residual before
+    turn: int = 25  # quasi_newton: steps by gradients before Phi is formed anew,
+    memory: int = 30  # pairs that L-BFGS remembers,
+    armijo: float = 1e-4  # share of the slope that a step must gain,
+    longest: float = 1.0  # radians of a step,
+    lengths: int = 15  # and lengths tried;
     floor: float = 0.05  # shifted: the first shift that is not 0, as a share of ||Phi||,
     raised: float = 4.0  # by what it grows when a step fails, and is halved when one passes;
     promise: float = 0.25  # share of the promised gain that a step must bring,
     rounding: float = 10.0  # unless the promise is below so many units of J's rounding:
     fall: float = 0.9  # then the residual must fall below this share
     single: float = 32.0  # and J by no more than so much rounding: terms of both signs cancel
-    slow: int = 5  # newton: tried when the residual has not halved over so many points;
-    longest: float = 0.5  # radians of its step,
-    halvings: int = 6  # and lengths tried
     upward: float = 1e-6  # escape: curvature upwards that makes a saddle, as a share of ||Phi||,
     flat: float = 1e-5  # and below which one that no step can leave counts as flat;
     far: float = 0.8  # radians of the first step tried along it,
@@ -63,6 +62,7 @@ class Constants:
 
 
 CONSTANTS = Constants()
+GLIMPSE = dict(tol=1e-3, max_iter=100)  # of a climb that need not arrive: which peak it is on
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def ism(
     *,
     init="taylor",
     tol: float = 1e-6,
-    max_iter: int = 200,
+    max_iter: int = 2000,
     escape: bool = True,
     n_jobs: int | None = None,
     random_features: int | None = None,
@@ -150,8 +150,8 @@ def ism(
         Dimension of the subspace, 1 <= q <= d.
     init : {"taylor", "pca", "random", "several"} or orthonormal array of shape (d, q)
         "taylor": the top eigenvectors of Phi_0 (thm-5.3), ties completed by variance.
-        "several": a few plain steps from each of these and from thirty random frames, on at most
-        400 samples, and the best goes on: against maxima that are only local.
+        "several": climbs from "taylor", and from others until two agree, on at most 800 samples;
+        the best goes on. Against maxima that are only local.
     tol : float
         Largest first-order residual at which to stop.
     max_iter : int
@@ -317,10 +317,23 @@ def attainable(tol, dtype):
 def _solve(climbing, q, random_state, tol, max_iter, callback, problem, init):
     """One solve from a start: `climbing` moves a `Climb` to its end."""
     before = problem.count.passes
-    W = starting_point(problem, q, init, random_state)
+    W = first_frame(problem, q, init, random_state)
     climb = Climb(problem, W, before, tol, max_iter, callback)
     converged, message = climbing(climb)
     return climb.result(converged, message)
+
+
+def first_frame(problem, q, init, random_state=None):
+    """An orthonormal W (d, q) to start from, by the words of `ism`."""
+    if not (isinstance(init, str) and init == "several"):
+        return starting_point(problem, q, init, random_state)
+
+    def climb(view, W):
+        end = Climb(view, W, view.count.passes, GLIMPSE["tol"], GLIMPSE["max_iter"])
+        end.to_a_maximum(escape=False)
+        return end.at.J, end.at.W
+
+    return look_around(problem, q, random_state, climb)
 
 
 def _in_the_span(solve, problem, q, init):
@@ -373,27 +386,36 @@ def _warn_unless_converged(name, result, hint):
 
 
 class Point:
-    """A frame W (d, q) with its J and Phi: one pass.
+    """A frame W (d, q), with J and half of its gradient there; Phi too where it was formed.
 
     Attributes
     ----------
-    W, J, phi
-    residual : float
+    W, J, gradient
+    size : float
+        ||Phi||, here or where it was formed last.
+    phi : array of shape (d, d), or None
     """
 
-    def __init__(self, problem, W):
-        self.W = W = nearest_frame(W)
-        self.J, self.phi = problem.objective_and_phi(W)
+    def __init__(self, W, J, gradient, size, phi=None):
+        self.W, self.J, self.gradient, self.size, self.phi = W, J, gradient, size, phi
 
-    @cached_property
+    @classmethod
+    def measured(cls, problem, W):
+        """With Phi: one pass."""
+        W = nearest_frame(W)
+        J, phi = problem.objective_and_phi(W)
+        return cls(W, J, half_gradient(phi, W), float(np.linalg.norm(phi)), phi)
+
+    def further(self, problem, W):
+        """Another point by its gradient alone: a pass that costs less."""
+        W = nearest_frame(W)
+        J, G = problem.objective_and_gradient(W)
+        return Point(W, J, outside(G, W), self.size)
+
+    @property
     def residual(self):
         """The first-order residual."""
-        return first_order_residual(self.phi, self.W)
-
-    @cached_property
-    def gradient(self):
-        """Half the gradient of J on the manifold."""
-        return half_gradient(self.phi, self.W)
+        return float(np.linalg.norm(self.gradient) / (self.size or 1.0))
 
 
 class Climb:
@@ -404,7 +426,7 @@ class Climb:
         self.callback, self.twice = callback, isinstance(problem, TwiceDifferentiable)
         self.tol = attainable(tol, problem.dtype)
         self.n_start_passes = problem.count.passes - before
-        self.at = Point(problem, W)
+        self.at = Point.measured(problem, W)
         check_signal(self.at.J, self.at.phi)
         eps = float(np.finfo(problem.dtype).eps)
         # rounding of J: independent errors of its n^2 terms, and of the sum itself
@@ -416,13 +438,12 @@ class Climb:
         self._record(movement=np.inf, shift=0.0)
 
     def forget(self):
-        """Start anew from here: no shift, no Phis to mix."""
-        self.shift = 0.0
-        self.memory = deque(maxlen=CONSTANTS.memory)
+        """Start anew from here: with a plain step, no shift, and no pairs remembered."""
+        self.fresh, self.shift, self.memory = True, 0.0, Memory(CONSTANTS.memory)
 
     def trial(self, W):
         """The point W, not yet accepted."""
-        return Point(self.problem, W)
+        return Point.measured(self.problem, W)
 
     def move(self, point, shift=0.0):
         """Accept a point."""
@@ -430,6 +451,12 @@ class Climb:
         self.at, self.curvature = point, None
         self.n_iter += 1
         self._record(movement, shift)
+
+    def formed(self):
+        """Form Phi where gradients have led: the point stays, its residual is exact now."""
+        self.at = self.trial(self.at.W)
+        passes = self.problem.count.passes - self.before
+        self.log[-1] = (self.at.J, passes, self.at.residual, *self.log[-1][3:])
 
     def _record(self, movement, shift):
         passes = self.problem.count.passes - self.before
@@ -454,7 +481,6 @@ class Climb:
             if not self.stationary:
                 if self.spent:
                     return False, "max_iter reached"
-                self.memory.append((self.at.phi, self.at.gradient @ self.at.W.T))
                 if any(step(self) for step in STEPS):
                     continue
             direction = upward_curve(self) if escape else None
@@ -519,50 +545,73 @@ def published(climb):
     return values
 
 
-def newton(climb):
-    """A step by the exact second-order form, solved by conjugate gradients, where it is slow.
-
-    Taken if J rises; costs a pass for each product and one for each length tried.
-    """
-    past = [residual for _, _, residual, *_ in climb.log[-CONSTANTS.slow - 1 :]]
-    slow = len(past) == CONSTANTS.slow + 1 and past[-1] > past[0] / 2
-    at, (d, q) = climb.at, climb.at.W.shape
-    if not slow or d == q or not climb.twice:
+def plain(climb):
+    """The first step: the top eigenvectors of Phi, if J rises as promised."""
+    if not climb.fresh:
         return False
-    second = SecondOrder(climb.problem, at.W, at.phi)
-    Z = second.newton((second.W_bar.T @ at.phi @ second.W).ravel())
-    longest = min(1.0, CONSTANTS.longest / np.linalg.norm(Z))
-    for length in longest * 0.5 ** np.arange(CONSTANTS.halvings):
-        point = climb.trial(geodesic(at.W, Z, length))
-        if point.J > at.J or (point.J > at.J - climb.noise and _falls(point, at)):
-            climb.move(point)
-            climb.memory.clear()
-            return True
-    return False
+    climb.fresh, at = False, climb.at
+    W = extreme_eigenvectors(at.phi, at.W.shape[1], "LA")[1][:, ::-1]
+    point = climb.trial(W)
+    promised = float(np.sum(W * (at.phi @ W)) - np.sum(at.W * (at.phi @ at.W)))
+    passed = point.J - at.J >= CONSTANTS.promise * promised > CONSTANTS.rounding * climb.noise
+    if passed:
+        climb.move(point)
+    return passed
 
 
-def extrapolated(climb):
-    """Pulay's DIIS: the combination of past Phis whose commutators [Phi, P] cancel best.
-
-    Taken only if J does not fall (beyond rounding) and the residual drops; else a pass is
-    lost and the memory is cleared.
-    """
-    at, memory = climb.at, climb.memory
-    if len(memory) < CONSTANTS.fewest or at.residual > CONSTANTS.near:
+def quasi_newton(climb):
+    """Steps of L-BFGS by gradients alone, and Phi where they lead; False if none was taken."""
+    if climb.at.W.shape[0] == climb.at.W.shape[1]:
         return False
-    errors = np.array([(e - e.T).ravel() for _, e in memory], dtype=float)
-    m = len(errors)
-    system = np.ones((m + 1, m + 1))
-    system[:m, :m] = errors @ errors.T / (errors[-1] @ errors[-1])
-    system[m, m] = 0
-    weights = np.linalg.lstsq(system, np.r_[np.zeros(m), 1.0], rcond=None)[0][:m]
-    mixture = sum(w * phi for w, (phi, _) in zip(weights, memory, strict=True))
-    point = climb.trial(nearest_eigenvectors(mixture.astype(at.phi.dtype), at.W))
-    if point.J < at.J - climb.noise or point.residual > CONSTANTS.drop * at.residual:
-        memory.clear()
-        return False
-    climb.move(point)
-    return True
+    scaling = Scaling(climb.at.phi, climb.at.W)
+    climb.memory.carry(scaling.W, scaling.rotation)
+    here = Point(
+        scaling.W.astype(climb.problem.dtype),
+        climb.at.J,
+        climb.at.gradient @ scaling.rotation,
+        climb.at.size,
+    )
+    taken = 0
+    while taken < CONSTANTS.turn and not climb.spent and here.residual > climb.tol / 2:
+        point = _uphill(climb, here, scaling)
+        if point is None:
+            break
+        climb.move(point)
+        here, taken = point, taken + 1
+    if taken:
+        climb.formed()
+    return taken > 0
+
+
+def _uphill(climb, here, scaling):
+    """The point that a step of L-BFGS leads to, or None; the pair is remembered."""
+    memory, tangent = climb.memory, lambda A: outside(A, here.W)
+    G = 2 * here.gradient
+    step = tangent(memory.ascent(G, lambda A: tangent(scaling(A))))
+    slope = float(np.sum(step * G))
+    if not slope > 0:
+        memory.pairs.clear()
+        step = tangent(scaling(G))
+        slope = float(np.sum(step * G))
+    length = min(1.0, CONSTANTS.longest / max(np.linalg.norm(step, 2), 1e-300))
+    for _ in range(CONSTANTS.lengths):
+        Q, R = np.linalg.qr(here.W + length * step)
+        W = (Q * np.where(np.diag(R) < 0, -1.0, 1.0)).astype(here.W.dtype)
+        point = here.further(climb.problem, W)
+        promised = length * slope
+        if promised <= CONSTANTS.rounding * climb.noise:
+            passed = point.J >= here.J - climb.slack and _falls(point, here)
+        else:
+            passed = point.J - here.J >= CONSTANTS.armijo * promised
+        if passed:
+            memory.carry(W)
+            memory.add(outside(length * step, W), outside(G, W) - 2 * point.gradient)
+            return point
+        if promised <= climb.noise:
+            return None
+        bend = here.J + promised - point.J  # of the parabola through what is known
+        length *= float(np.clip(promised / (2 * bend), 0.1, 0.5)) if bend > 0 else 0.5
+    return None
 
 
 def shifted(climb):
@@ -597,7 +646,7 @@ def shifted(climb):
         climb.shift = max(CONSTANTS.raised * climb.shift, floor)
 
 
-STEPS = (newton, extrapolated, shifted)
+STEPS = (plain, quasi_newton, shifted)
 """What is tried at a point that is not stationary, in this order, until one moves."""
 
 

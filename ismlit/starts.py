@@ -11,16 +11,16 @@ from sklearn.utils import check_random_state
 from ismlit.grassmann import as_frame, top_eigenvectors
 
 INITS = ("taylor", "pca", "random", "several")
-SAMPLE = 400  # "several": most samples that it looks at,
-RANDOM, STEPS = 30, 3  # random starts beside two others, and plain steps from each,
-ON_ALL = 3  # random starts on all rows, where there are more,
-FOLLOWED, FURTHER = 3, 12  # how many of the best are followed beside Taylor's, and how far
+SAMPLE = 800  # "several": most samples that it looks at,
+ORDER = ("taylor", "random", "pca", "random", "random", "random", "random")  # where it starts,
+AGREED = 1e-3  # and the share of a height by which two that are the same may differ
 
 
 def starting_point(problem, q, init, random_state=None):
     """An orthonormal W_0 of shape (d, q) in the dtype of the problem.
 
-    `init` is a name of `INITS`, or an orthonormal array. Claims: thm-5.3, new-start.
+    `init` is a name of `INITS` but "several", for which see `look_around`, or an orthonormal array.
+    Claim: thm-5.3.
     """
     d, dtype = problem.d, problem.dtype
     if not isinstance(init, str):
@@ -35,18 +35,25 @@ def starting_point(problem, q, init, random_state=None):
     if init == "random":
         normal = check_random_state(random_state).standard_normal((d, q))
         return np.linalg.qr(normal)[0].astype(dtype)
-    if init == "several":
-        return _look_around(problem, q, random_state)
     raise ValueError(f"init must be an orthonormal array or one of {INITS}, got {init!r}")
 
 
-def _look_around(problem, q, random_state):
-    """The best W after a few plain steps of ISM from each of many starts.
+def look_around(problem, q, random_state, climb):
+    """The highest W that climbs from the Taylor start and others lead to.
 
-    Three steps from each; then twelve more from the best three and from the Taylor start. With
-    many rows, on a sample of them; what it finds then has to be as good on all as three steps
-    from the Taylor start, from PCA and from three random frames. The passes over the sample
-    count for as much as they cost. Without a `random_state` the starts are the same every time.
+    One after the other, in `ORDER`, until two have come to the same height and none higher. With
+    many rows, on a sample of them; where another start beats Taylor's there, both climb on all
+    rows. Passes over the sample count for as much as they cost. Without a `random_state` the
+    starts are the same every time.
+
+    Parameters
+    ----------
+    climb : callable
+        ``climb(problem, W)`` gives the height and the W that it comes to.
+
+    Notes
+    -----
+    Claim: new-start.
     """
     rng = check_random_state(0 if random_state is None else random_state)
     n, view, V = problem.n, problem, None
@@ -55,38 +62,24 @@ def _look_around(problem, q, random_state):
     if view.d > view.n + q:
         V = np.linalg.qr(np.hstack([view.X.T, rng.standard_normal((view.d, q))]))[0]
         view = view.restrict(V)
-    before = view.count.passes
-    found = [_plain_steps(view, W, STEPS) for W in _many_starts(view, q, RANDOM, rng)]
-    ranked = sorted(found[1:], key=lambda pair: -pair[0])
-    followed = [_plain_steps(view, W, FURTHER) for _, W in [found[0], *ranked[:FOLLOWED]]]
-    W = max(followed, key=lambda pair: pair[0])[1]
+    before, found = view.count.passes, []
+    for name in ORDER:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # Phi_0 may be zero: there are others
+            found.append(climb(view, starting_point(view, q, name, rng)))
+        height = max(J for J, _ in found)
+        if sum(J >= height - AGREED * abs(height) for J, _ in found) == 2:
+            break
+    W = max(found, key=lambda pair: pair[0])[1]
     W = W if V is None else V @ W
-    if view.n == n:
+    if view.count is problem.count:
         return W
     passes = view.count.passes - before
     problem.count.passes += int(np.ceil(passes * (view.n / n) ** 2))
-    starts = [W, *_many_starts(problem, q, ON_ALL, rng)]
-    on_all = [_plain_steps(problem, start, STEPS) for start in starts]
-    return max(on_all, key=lambda pair: pair[0])[1]
-
-
-def _many_starts(problem, q, count, rng):
-    """Taylor's, that of variance, and so many random ones."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # Phi_0 may be zero: there are others
-        told = [starting_point(problem, q, name) for name in ("taylor", "pca")]
-    return told + [starting_point(problem, q, "random", rng) for _ in range(count)]
-
-
-def _plain_steps(problem, W, steps):
-    """The best J and W of some plain steps of ISM from W: which basin it lies in."""
-    best = -np.inf, W
-    for step in range(steps + 1):
-        J, phi = problem.objective_and_phi(W)
-        best = max(best, (J, W), key=lambda pair: pair[0])
-        if step < steps:
-            W = top_eigenvectors(phi, W.shape[1])[1]
-    return best
+    if found[0][0] >= height - AGREED * abs(height):
+        return W
+    ends = [climb(problem, start) for start in (W, starting_point(problem, q, "taylor"))]
+    return max(ends, key=lambda pair: pair[0])[1]  # a sample can mislead
 
 
 def _taylor(problem, q):

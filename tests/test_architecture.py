@@ -18,7 +18,7 @@ from ismlit.edition.ledger import ledger
 
 PACKAGE = Path(ismlit.__file__).parent
 STOREYS = (
-    "datasets kernels pairs gamma dependence bandwidth problem normalized grassmann features "
+    "datasets kernels pairs gamma dependence bandwidth problem normalized grassmann features lbfgs "
     "starts solver optimality baselines spectral base reduction kdac layers early_stopping network "
     "perceptron attraction training knet edition"
 ).split()
@@ -143,6 +143,7 @@ def test_no_name_is_a_module_and_something_else():
 
 ESTIMATORS = [
     ismlit.SupervisedIKDR,
+    ismlit.ResponseIKDR,
     ismlit.UnsupervisedIKDR,
     ismlit.SemiSupervisedIKDR,
     ismlit.KDAC,
@@ -150,7 +151,9 @@ ESTIMATORS = [
     ismlit.KNetClustering,
 ]
 OWN = {
+    "ResponseIKDR": {"n_slices"},
     "KernelDependenceNetwork": {
+        "class_weight",
         "early_stopping",
         "validation_fraction",
         "max_layers",
@@ -159,7 +162,7 @@ OWN = {
     },
     "KNetClustering": set(
         "update hidden_layer_sizes identity penalty degrees n_steps batch_size learning_rate "
-        "min_gain max_blocks callback".split()
+        "min_gain max_blocks".split()
     ),
 }
 """Words of one estimator alone; all others are those of the table of parameters."""
@@ -212,6 +215,7 @@ BAD = {
     "random_features": [0],
     "weight": [-1.0],
     "n_jobs": [0.5],
+    "callback": [3],
     "verbose": ["yes"],
     "threshold": [1.5],
     "max_layers": [0],

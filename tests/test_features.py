@@ -5,7 +5,7 @@ from sklearn.preprocessing import scale
 
 from ismlit import datasets
 from ismlit.bandwidth import median_distance
-from ismlit.features import FeatureProblem, _distinct_rows
+from ismlit.features import FeatureProblem, distinct_rows
 from ismlit.gamma import DenseGamma, Gamma, label_gamma
 from ismlit.grassmann import principal_angles
 from ismlit.kernels import Gaussian, Polynomial
@@ -84,7 +84,7 @@ def test_every_class_is_one_row_of_gamma(classes, balanced, rng):
     for n in (3 * classes + 1, 3 * classes + 3, 4 * classes + 3):
         y = rng.permutation(np.r_[np.arange(classes), rng.integers(0, classes, n - classes)])
         F = label_gamma(y, balanced).F
-        first, code = _distinct_rows(F)
+        first, code = distinct_rows(F)
         assert len(first) == classes == len(set(zip(code.tolist(), y.tolist())))
         assert np.array_equal(F[first][code], F)
 
@@ -93,7 +93,7 @@ def test_rows_that_differ_in_one_entry_are_told_apart(rng):
     """Whatever the entry, and however small the difference; order and repeats do not matter."""
     rows = np.vstack([np.zeros(5), np.eye(5) * 1e-300, np.eye(5)])
     drawn = rng.permutation(np.r_[np.arange(11), rng.integers(0, 11, 50)])
-    first, code = _distinct_rows(rows[drawn])
+    first, code = distinct_rows(rows[drawn])
     assert len(first) == 11 == len(set(zip(code.tolist(), drawn.tolist())))
 
 

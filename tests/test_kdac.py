@@ -289,7 +289,7 @@ def test_a_narrow_bandwidth_is_reached_from_a_wide_one():
     assert normalized_mutual_info_score(parabola, model.labels_) > 0.95
     afresh = KDAC(bandwidth=sigma, random_state=0).fit(X, side)
     assert normalized_mutual_info_score(parabola, afresh.labels_) < 0.5
-    assert model.result_.objective > afresh.result_.objective + 0.05
+    assert model.result_.objective > afresh.result_.objective
 
 
 def test_default_bandwidths_are_halves_of_the_median(views):

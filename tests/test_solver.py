@@ -17,7 +17,13 @@ from ismlit.bandwidth import median_distance
 from ismlit.edition.experiments.scaling import make_classes
 from ismlit.features import FeatureProblem
 from ismlit.gamma import label_gamma
-from ismlit.grassmann import SecondOrder, nearest_frame, principal_angles, projector_distance
+from ismlit.grassmann import (
+    SecondOrder,
+    nearest_frame,
+    outside,
+    principal_angles,
+    projector_distance,
+)
 from ismlit.kernels import Gaussian, Linear, Polynomial, Squared
 from ismlit.optimality import certify
 from ismlit.pairs import gram
@@ -274,15 +280,16 @@ def test_the_callback_sees_every_accepted_point(rng):
     for solve in (ism, partial(published_ism, tol=0.01)):
         points = []
         result = solve(X, label_gamma(y), Gaussian(2.0), 2, callback=points.append)
-        assert [point.J for point in points] == result.history["objective"].tolist()
-        assert [point.residual for point in points] == result.history["residual"].tolist()
-        problem = result.problem
-        assert_allclose(points[-1].phi, problem.phi(points[-1].W))
+        assert_allclose([point.J for point in points], result.history["objective"], rtol=1e-12)
+        seen, exact = [point.residual for point in points], result.history["residual"]
+        assert_allclose(seen, exact, rtol=0.5)  # by the size of the Phi that was formed last
+        gradient = result.problem.objective_and_gradient(points[-1].W)[1]
+        assert_allclose(points[-1].gradient, outside(gradient, points[-1].W), atol=1e-9)
         assert principal_angles(points[-1].W, result.W).max() < 1e-7
 
 
 @pytest.mark.parametrize(("seed", "sigma", "q"), [(13, 0.8, 2), (54, 0.5, 1), (61, 1.2, 2)])
-def test_extrapolation_never_lowers_the_objective(seed, sigma, q):
+def test_steps_by_gradients_never_lower_the_objective(seed, sigma, q):
     """Small bandwidths, where a smaller residual can mean a lower J: both tests are needed."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((20, 4)), np.arange(20) % 3
@@ -291,7 +298,7 @@ def test_extrapolation_never_lowers_the_objective(seed, sigma, q):
     assert result.converged and (np.diff(J) >= -1e-14 * J.max()).all()
 
 
-def test_a_nearly_flat_valley_is_crossed_by_newton_steps():
+def test_a_nearly_flat_valley_is_crossed():
     """The fixed-point steps alone shrink the residual by less than 1 % each here."""
     seed = 14103946
     rng = np.random.default_rng(seed)

@@ -323,3 +323,12 @@ def test_columns_of_numbers_and_of_words_are_known_together():
     known[:, 0], known[:, 1] = y, np.array(["a", "b"])[np.arange(150) % 2]
     model = KDAC(2, 2, bandwidth="median", random_state=0).fit(scale(X), known)
     assert 0 <= model.novelty_ <= 1
+
+
+def test_a_class_that_weighs_more_is_predicted_more_often():
+    X, y = make_classification(300, 6, n_informative=3, flip_y=0.2, random_state=0)
+    counts = []
+    for weight in (0.5, 1.0, 2.0):
+        model = KernelDependenceNetwork(class_weight={0: 1.0, 1: weight})
+        counts.append(int(model.fit(X, y).predict(X).sum()))
+    assert counts[0] < counts[1] < counts[2]

@@ -1,0 +1,104 @@
+"""L-BFGS on frames: its first Hessian is Kd, its memory is the BFGS matrix, its climb arrives."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from ismlit import Gaussian, Problem, ism, label_gamma, lbfgs
+from ismlit.grassmann import SecondOrder, outside
+from ismlit.lbfgs import Memory, Scaling
+from tests.problems import FAMILY, orthonormal, random_problem
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_scaling_is_twice_the_size_of_kd(seed):
+    """By the eigenbasis that the second-order test makes for itself."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem("gaussian", rng, n=20, d=7)
+    W = orthonormal(7, 2, rng)
+    phi = problem.phi(W)
+    scaling, second = Scaling(phi, W), SecondOrder(problem, W, phi)
+    assert_allclose(scaling.W @ scaling.W.T, W @ W.T, atol=1e-12)
+    G = outside(rng.standard_normal((7, 2)), W) @ scaling.rotation
+    kd = np.abs(second.kd.reshape(second.shape))
+    coordinates = second.W_bar.T @ G @ (scaling.W.T @ second.W)
+    expected = second.W_bar @ (coordinates / (2 * np.maximum(kd, lbfgs.NEAREST * kd.max(axis=0))))
+    assert_allclose(scaling(G) @ (scaling.W.T @ second.W), expected, atol=1e-12)
+
+
+def test_extreme_eigenvectors_alone_scale_much_alike(rng, monkeypatch):
+    """Where the rest of the spectrum is narrow."""
+    d, W = 60, orthonormal(60, 2, rng)
+    phi = W @ np.diag([9.0, 7.0]) @ W.T + 0.01 * np.diag(rng.standard_normal(d))
+    G = outside(rng.standard_normal((d, 2)), W)
+    whole = Scaling(phi, W)
+    monkeypatch.setattr(lbfgs, "FULL", 10)
+    few = Scaling(phi, W)
+    assert few.V.shape == (60, 22)
+    assert_allclose(few(G), whole(G), atol=1e-3 * np.linalg.norm(whole(G)))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_two_loops_are_the_bfgs_matrix(seed):
+    """Built densely: H <- (I - r s y')H(I - r y s') + r s s', from the scaled first one."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((6, 6))
+    A = A @ A.T + np.eye(6)  # the Hessian of -J
+    D = np.diag(rng.uniform(0.5, 2, 6))
+    memory = Memory(10)
+    steps = rng.standard_normal((4, 6, 1))
+    for s in steps:
+        memory.add(s, A @ s)
+    s, y = steps[-1], A @ steps[-1]
+    H = D * (np.sum(s * y) / np.sum(y * (D @ y)))
+    for s in steps:
+        y = A @ s
+        r = 1 / np.sum(s * y)
+        left = np.eye(6) - r * s @ y.T
+        H = left @ H @ left.T + r * s @ s.T
+    G = rng.standard_normal((6, 1))
+    assert_allclose(memory.ascent(G, lambda V: D @ V), H @ G, atol=1e-10)
+
+
+def test_a_pair_that_curves_upwards_is_not_kept(rng):
+    memory, s = Memory(3), rng.standard_normal((4, 2))
+    memory.add(s, -s)
+    assert not memory.pairs
+    for _ in range(5):
+        memory.add(s, s)
+    assert len(memory.pairs) == 3
+    W = orthonormal(4, 2, rng)
+    memory.carry(W)
+    assert_allclose(W.T @ memory.pairs[0][0], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@pytest.mark.parametrize("seed", range(3))
+def test_where_it_ends_no_step_of_the_plain_gradient_leads_higher(name, seed):
+    """Independent of the climb: random tangents, by the objective alone."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem(name, rng, n=25, d=5)
+    found = ism(problem, q=2, tol=1e-9)
+    assert found.converged
+    assert (np.diff(found.history["objective"]) >= -1e-11 * abs(found.objective)).all()
+    for _ in range(20):
+        Z = outside(rng.standard_normal((5, 2)), found.W)
+        near = np.linalg.qr(found.W + 1e-4 * Z / np.linalg.norm(Z))[0]
+        assert problem.objective(near) <= found.objective + 1e-11 * abs(found.objective)
+
+
+def test_phi_is_formed_seldom(monkeypatch):
+    """A narrow kernel on many features: most passes are of gradients."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 30)), np.arange(200) % 5
+    X[:, :5] += np.eye(5)[y]
+    problem = Problem(X, label_gamma(y), Gaussian(0.8))
+    formed, whole = [], Problem.objective_and_phi
+
+    def counted(self, W):
+        formed.append(1)
+        return whole(self, W)
+
+    monkeypatch.setattr(Problem, "objective_and_phi", counted)
+    found = ism(problem, q=3)
+    assert found.converged and len(formed) < found.n_passes / 4
