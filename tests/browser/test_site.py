@@ -316,7 +316,8 @@ def look_at(page, tab, address):
         complaints.append(f"script: {error}")
 
     def on_failed(demand):
-        complaints.append(f"not loaded: {demand.url}")
+        if demand.failure != "net::ERR_ABORTED":  # the next page was asked for before it came
+            complaints.append(f"not loaded: {demand.url}")
 
     def on_response(response):
         files.add(SITE / urlsplit(response.url).path.removeprefix("/"))
