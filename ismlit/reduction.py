@@ -216,7 +216,7 @@ class ResponseIKDR(SupervisedIKDR):
         As for `SupervisedIKDR`.
     balanced : bool, default=False
         As for `SupervisedIKDR`; it has little to do where slices hold equally many rows.
-    n_slices : int, default=5
+    n_slices : int, default=10
         At least 2. Equal values of y are never parted, so there may be fewer.
     callback, verbose, random_state
         As for `SupervisedIKDR`.
@@ -248,7 +248,7 @@ class ResponseIKDR(SupervisedIKDR):
     """
 
     _: KW_ONLY
-    n_slices: int = 5
+    n_slices: int = 10
 
     def fit(self, X, y):
         """Learn ``W_`` from X (n_samples, n_features) and a response y (n_samples,)."""
