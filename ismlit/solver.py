@@ -48,7 +48,8 @@ class Constants:
     memory: int = 30  # pairs that L-BFGS remembers,
     armijo: float = 1e-4  # share of the slope that a step must gain,
     longest: float = 1.0  # radians of a step,
-    lengths: int = 15  # and lengths tried;
+    lengths: int = 15  # and lengths tried,
+    shortest: float = 0.05  # the least of them where J is rounding;
     floor: float = 0.05  # shifted: the first shift that is not 0, as a share of ||Phi||,
     raised: float = 4.0  # by what it grows when a step fails, and is halved when one passes;
     promise: float = 0.25  # share of the promised gain that a step must bring,
@@ -607,8 +608,11 @@ def _uphill(climb, here, scaling):
             memory.carry(W)
             memory.add(outside(length * step, W), outside(G, W) - 2 * point.gradient)
             return point
-        if promised <= climb.noise:
-            return None
+        if promised <= CONSTANTS.rounding * climb.noise:  # J cannot say by how much too far
+            if length < CONSTANTS.shortest:
+                return None
+            length *= 0.25
+            continue
         bend = here.J + promised - point.J  # of the parabola through what is known
         length *= float(np.clip(promised / (2 * bend), 0.1, 0.5)) if bend > 0 else 0.5
     return None
