@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, eigh_tridiagonal, qr, subspace_angles
+from scipy.sparse.linalg import eigsh
 
+FULL = 400  # features up to which all eigenvectors of Phi are taken, else the extreme ones
 DENSE_LIMIT = 256  # tangent dimension up to which M is formed ...
 DENSE_WORK = 2e7  # ... if so many pairs times directions are enough
 DENSE_ALWAYS = 16  # up to here forming M is no dearer than looking for one eigenvalue
@@ -137,6 +139,28 @@ def top_eigenvectors(matrix, q):
     return values[::-1], vectors[:, ::-1]
 
 
+def extreme_eigenvectors(matrix, m, which, tol=1e-9):
+    """The m extreme eigenvalues of a symmetric matrix, rising, and their vectors.
+
+    `which` is "LA" for the largest, "LM" for the largest in size. By Lanczos where the matrix is
+    large.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.grassmann import extreme_eigenvectors
+    >>> extreme_eigenvectors(np.diag([1.0, -3.0, 2.0]), 1, "LM")[0]
+    array([-3.])
+    """
+    d = len(matrix)
+    if d > FULL and 10 * m < d:
+        start = np.random.default_rng(0).standard_normal(d).astype(matrix.dtype)
+        return eigsh(matrix, m, which=which, tol=tol, v0=start)
+    values, vectors = np.linalg.eigh(matrix)
+    order = np.argsort(values if which == "LA" else np.abs(values))[-m:]
+    return values[np.sort(order)], vectors[:, np.sort(order)]
+
+
 def canonical_frame(phi, W):
     """Ritz values of Phi on span(W), falling, and its basis of Ritz vectors with fixed signs."""
     values, rotation = eigh(W.T @ phi @ W)
@@ -239,9 +263,70 @@ class Curvature(NamedTuple):
     size: float
 
 
-class SecondOrder:
-    """``Kd - M`` at W (d, q) with Phi = Phi(W), in coordinates B = W_bar' Z of shape (d-q, q).
+class Scaling:
+    """Powers of |Kd| at W on tangents: Kd is what ISM takes for half of minus the Hessian of J.
 
+    From all eigenvectors of Phi, or where it is large from the extreme ones; the others then
+    share their mean.
+
+    Parameters
+    ----------
+    phi : array of shape (d, d)
+    W : array of shape (d, q)
+    least : float
+        |Kd| is kept above this share of the largest in its column.
+
+    Attributes
+    ----------
+    W : array of shape (d, q)
+        The frame given, its columns turned to Ritz vectors of Phi.
+    rotation : array of shape (q, q)
+        By which it was turned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.grassmann import Scaling
+    >>> scaling = Scaling(np.diag([3.0, 1.0, 0.0]), np.eye(3)[:, :1])
+    >>> scaling(np.array([[0.0], [4.0], [6.0]])).ravel()  # over 3 - 1 and 3 - 0
+    array([0., 2., 2.])
+    """
+
+    def __init__(self, phi, W, least=0.05):
+        d, q = W.shape
+        phi = phi.astype(float, copy=False)
+        chosen, self.rotation = eigh(W.T @ phi @ W)
+        self.W = W @ self.rotation
+        rest = outside(outside(phi, self.W).T, self.W)
+        if d <= FULL:
+            others, self.V = np.linalg.eigh(rest)
+            mean = 0.0
+        else:
+            others, self.V = extreme_eigenvectors(rest, q + 20, "LM", tol=1e-2)
+            mean = (np.trace(rest) - others.sum()) / (d - len(others))
+        sizes, of_mean = np.abs(chosen - others[:, None]), np.abs(chosen - mean)
+        least = least * sizes.max(axis=0)
+        self.sizes = np.maximum(sizes, least)
+        self.bulk = np.maximum(of_mean, least) if d > FULL else None
+
+    def __call__(self, Z, power=-1):
+        """|Kd| to a power, times the tangent Z (d, q)."""
+        seen = self.V.T @ Z
+        found = self.V @ (seen * self.sizes**power)
+        return found if self.bulk is None else found + (Z - self.V @ seen) * self.bulk**power
+
+    @property
+    def extremes(self):
+        """The least and the largest entry of |Kd|."""
+        sizes = self.sizes if self.bulk is None else np.vstack([self.sizes, self.bulk])
+        return sizes.min(), sizes.max()
+
+
+class SecondOrder:
+    """``Kd - M`` at W (d, q) with Phi = Phi(W), on tangents.
+
+    In coordinates ``B = W_bar' Z`` of shape (d - q, q), W_bar being the other eigenvectors of Phi;
+    where Phi is large these are not computed, and the coordinates are the tangents (d, q).
     Claims: thm-5.1 (through its exact form), eq-C.66.
 
     Examples
@@ -258,28 +343,54 @@ class SecondOrder:
     """
 
     def __init__(self, problem, W, phi):
-        q = W.shape[1]
-        self.problem, self.dtype = problem, W.dtype
+        d, q = W.shape
+        self.problem, self.dtype, self.phi = problem, W.dtype, phi
         self.phi_size = float(np.linalg.norm(phi))
         self.chosen, self.rotation = eigh(W.T @ phi @ W)
         self.W = W @ self.rotation  # columns as eigenvectors of Phi
-        complement = qr(self.W)[0][:, q:]
-        self.others, rotation = np.linalg.eigh(complement.T @ phi @ complement)  # may be empty
-        self.W_bar = complement @ rotation
-        self.shape = (phi.shape[0] - q, q)
-        self.size = self.shape[0] * q
-        self.kd = (self.chosen[None, :] - self.others[:, None]).ravel()
+        self.size = (d - q) * q
+        self.in_basis = d <= FULL
+        self.shape = (d - q if self.in_basis else d, q)
+
+    @cached_property
+    def _complement(self):
+        """The other eigenvalues of Phi, rising, and their vectors W_bar (d, d - q)."""
+        complement = qr(self.W)[0][:, self.W.shape[1] :]
+        others, rotation = np.linalg.eigh(complement.T @ self.phi @ complement)  # may be empty
+        return others, complement @ rotation
 
     @property
+    def W_bar(self):
+        """The other eigenvectors of Phi (d, d - q)."""
+        return self._complement[1]
+
+    @property
+    def kd(self):
+        """The diagonal of Kd in the coordinates of W_bar (size,)."""
+        return (self.chosen[None, :] - self._complement[0][:, None]).ravel()
+
+    @cached_property
     def eigengap(self):
         """Smallest chosen minus largest other eigenvalue of Phi."""
-        return float(self.kd.min()) if self.size else np.inf
+        if not self.size:
+            return np.inf
+        if self.in_basis:
+            return float(self.kd.min())
+        rest = outside(outside(self.phi, self.W).T, self.W)
+        rest -= 2 * self.phi_size * self.W @ self.W.T  # W's own zeros go to the far end
+        return float(self.chosen[0] - extreme_eigenvectors(rest, 1, "LA")[0][0])
 
     def m_times(self, B):
         """M applied to columns of coordinates B (size, m), in one pass over the pairs."""
-        Z = np.einsum("di,miq->mdq", self.W_bar, B.T.reshape(-1, *self.shape))
+        Z = B.T.reshape(-1, *self.shape)
+        if self.in_basis:
+            Z = np.einsum("di,miq->mdq", self.W_bar, Z)
         image = self.problem.phi_derivative(self.W, Z)
-        return np.einsum("di,mdq->miq", self.W_bar, image).reshape(-1, self.size).T
+        if self.in_basis:
+            image = np.einsum("di,mdq->miq", self.W_bar, image)
+        else:
+            image = np.array([outside(one, self.W) for one in image])
+        return image.reshape(len(Z), -1).T
 
     def m_dense(self):
         """M as a symmetric array (size, size); formed once, in one pass."""
@@ -293,16 +404,22 @@ class SecondOrder:
     @property
     def is_small(self):
         """Whether M is small enough to be formed, given its directions and the pairs."""
-        few = self.size * self.problem.n**2 <= DENSE_WORK
+        few = self.in_basis and self.size * self.problem.n**2 <= DENSE_WORK
         return 0 < self.size <= (DENSE_LIMIT if few else DENSE_ALWAYS)
 
     def times(self, b):
-        """(Kd - M) b for coordinates b (size,), in one pass over the pairs."""
-        return self.kd * b - self.m_times(b[:, None])[:, 0]
+        """(Kd - M) b for coordinates b, in one pass over the pairs."""
+        if self.in_basis:
+            main = self.kd * b
+        else:
+            Z = b.reshape(self.shape)
+            main = (Z * self.chosen - outside(self.phi @ Z, self.W)).ravel()
+        return main - self.m_times(b[:, None])[:, 0]
 
     def tangent(self, b):
-        """The tangent Z (d, q) at the given W of coordinates b (size,)."""
-        return self.W_bar @ b.reshape(self.shape) @ self.rotation.T
+        """The tangent Z (d, q) at the given W of coordinates b."""
+        Z = b.reshape(self.shape)
+        return (self.W_bar @ Z if self.in_basis else Z) @ self.rotation.T
 
     def lowest(self, dense=False, enough=None):
         """The smallest eigenvalue of Kd - M as a `Curvature`, and its tangent Z at the given W.
@@ -321,10 +438,20 @@ class SecondOrder:
         curvature = Curvature(float(value), float(error), self.eigengap, self.phi_size)
         return curvature, self.tangent(vector)
 
-    def _diagonal(self):
-        """P = |Kd|, kept away from 0: what Lanczos and conjugate gradients are scaled by."""
-        size = np.abs(self.kd)
-        return np.maximum(size, 1e-3 * size.max())
+    def _preconditioner(self):
+        """P = |Kd|, kept away from 0: its power -1/2 as a function, its extremes, and a start."""
+        rng = np.random.default_rng(0)
+        if self.in_basis:
+            kd = self.kd
+            diagonal = np.maximum(np.abs(kd), 1e-3 * np.abs(kd).max())
+            root = np.sqrt(diagonal)
+            start = rng.standard_normal(self.size) / diagonal
+            start += np.eye(1, self.size, int(np.argmin(kd)))[0]
+            return lambda b: b / root, (diagonal.min(), diagonal.max()), start
+        scaling = Scaling(self.phi, self.W, least=1e-3)
+        on_tangents = lambda b, power: scaling(b.reshape(self.shape), power).ravel()
+        noise = outside(rng.standard_normal(self.shape), self.W).ravel()
+        return lambda b: on_tangents(b, -0.5), scaling.extremes, on_tangents(noise, -1)
 
     def _lowest_lanczos(self, enough):
         """Lanczos for ``S = P^(-1/2) (Kd - M) P^(-1/2)``, P = |Kd|: (value, vector, error).
@@ -333,15 +460,12 @@ class SecondOrder:
         one. With mu a lower bound of its eigenvalues, Kd - M >= mu min(P) if mu >= 0, else
         mu max(P). None where it does not settle and M can be formed.
         """
-        diagonal = self._diagonal()
-        root = np.sqrt(diagonal)
-        start = np.random.default_rng(0).standard_normal(self.size) / diagonal
-        start += np.eye(1, self.size, int(np.argmin(self.kd)))[0]
+        over_root, (least, largest), start = self._preconditioner()
         basis = [start / np.linalg.norm(start)]
         on, off = [], []
         most = min(LONGEST, self.size)
         for k in range(1, most + 1):
-            image = self.times((basis[-1] / root).astype(self.dtype)) / root
+            image = over_root(self.times(over_root(basis[-1]).astype(self.dtype)))
             on.append(float(image @ basis[-1]))
             Q = np.array(basis)
             for _ in range(2):  # twice is enough (Kahan)
@@ -349,7 +473,7 @@ class SecondOrder:
             off.append(float(np.linalg.norm(image)))
             values, vectors = eigh_tridiagonal(on, off[:-1])
             residual = off[-1] * abs(vectors[-1, 0])
-            x = (Q.T @ vectors[:, 0]) / root
+            x = over_root(Q.T @ vectors[:, 0])
             value = values[0] / (x @ x)
             settled = residual <= SETTLED * abs(values[0]) or k == self.size
             lower = values[0] - residual if settled else self._bound(k, values)
@@ -357,9 +481,9 @@ class SecondOrder:
                 break
             basis.append(image / off[-1])
         else:
-            if self.size <= DENSE_LIMIT:
+            if self.in_basis and self.size <= DENSE_LIMIT:
                 return None
-        lower *= diagonal.min() if lower >= 0 else diagonal.max()
+        lower *= least if lower >= 0 else largest
         return value, x / np.linalg.norm(x), max(value - lower, 0.0)
 
     def _bound(self, k, values):

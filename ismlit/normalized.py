@@ -29,6 +29,8 @@ class NormalizedProblem(Samples):
         As for `Problem`; gamma must be low-rank.
     fixed : Gamma, optional
         A part without degrees, e.g. the labels of semi-supervised clustering.
+    K : LinearOperator, optional
+        The kernel at the first W that will be asked for, where it has been computed already.
 
     Notes
     -----
@@ -52,6 +54,7 @@ class NormalizedProblem(Samples):
     tile: int = 256
     count: Count = field(default_factory=Count, repr=False)
     fixed: Gamma | None = None
+    K: LinearOperator | None = field(default=None, repr=False)
     _memory: dict = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self):
@@ -63,7 +66,7 @@ class NormalizedProblem(Samples):
         object.__setattr__(self, "gamma", plain.gamma)
 
     def __getstate__(self):  # what is kept at the last W has the size of K
-        return {**self.__dict__, "_memory": {}}
+        return {**self.__dict__, "_memory": {}, "K": None}
 
     def _plain(self, gamma):
         """The problem without degrees, under another Gamma."""
@@ -158,7 +161,8 @@ class NormalizedProblem(Samples):
         return self._memory[key]
 
     def _computed(self, W):
-        affinity = self.pairs.gram_operator(W)
+        affinity = self.pairs.gram_operator(W) if self.K is None else self.K
+        object.__setattr__(self, "K", None)
         degrees = self.pairs.row_sums(affinity)
         F = self.gamma.F / np.sqrt(degrees)[:, None]
         KF = affinity @ F

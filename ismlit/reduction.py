@@ -38,6 +38,7 @@ from ismlit.spectral import (
     JointProblem,
     agreement,
     alternate,
+    climbed,
     cluster_rows,
     cluster_rows_given,
     directions_of_rows,
@@ -270,6 +271,7 @@ BANDWIDTH = rule(POSITIVE, one_of(*RULES, "silhouette"), FUNCTION)
 GLIMPSE = dict(solver=partial(ism, tol=1e-2, max_iter=5, escape=False), max_iter=None)
 """Turns that need not arrive: to see where a bandwidth leads,"""
 SAMPLE = 400  # on at most so many rows
+LARGE = 1500  # rows beyond which W is sought on some of them first
 
 
 @dataclass(eq=False, repr=False)
@@ -322,6 +324,9 @@ class ClusteringIKDR(ClusterMixin, Projection):
         bandwidth, W = self._bandwidth(joint_of, centred, columns, q)
         joint = joint_of(bandwidth)
         self.kernel_ = joint.kernel
+        if W is None and n > LARGE and self.solver == "ism" and isinstance(self.init, str):
+            rows = np.sort(np.random.default_rng(0).permutation(n)[: LARGE // 2])
+            W = climbed(joint, columns, self._alternated(joint.sample(rows), columns, q).W)
         found = self._alternated(joint, columns, q, W, callback=watched(self))
         found.warn_unless_converged(stacklevel=4)
         if given is None:

@@ -23,9 +23,11 @@ from ismlit.bandwidth import as_kernel
 from ismlit.features import FeatureProblem
 from ismlit.grassmann import (
     Curvature,
+    Scaling,
     SecondOrder,
     as_frame,
     canonical_frame,
+    extreme_eigenvectors,
     fixed_signs,
     geodesic,
     half_gradient,
@@ -34,7 +36,7 @@ from ismlit.grassmann import (
     projector_distance,
     top_eigenvectors,
 )
-from ismlit.lbfgs import Memory, Scaling, extreme_eigenvectors
+from ismlit.lbfgs import Memory
 from ismlit.pairs import ConstantKernelError
 from ismlit.problem import Objective, Problem, TwiceDifferentiable
 from ismlit.starts import look_around, starting_point
@@ -588,11 +590,11 @@ def _uphill(climb, here, scaling):
     """The point that a step of L-BFGS leads to, or None; the pair is remembered."""
     memory, tangent = climb.memory, lambda A: outside(A, here.W)
     G = 2 * here.gradient
-    step = tangent(memory.ascent(G, lambda A: tangent(scaling(A))))
+    step = tangent(memory.ascent(G, lambda A: tangent(scaling(A)) / 2))
     slope = float(np.sum(step * G))
     if not slope > 0:
         memory.pairs.clear()
-        step = tangent(scaling(G))
+        step = tangent(scaling(G)) / 2
         slope = float(np.sum(step * G))
     length = min(1.0, CONSTANTS.longest / max(np.linalg.norm(step, 2), 1e-300))
     for _ in range(CONSTANTS.lengths):

@@ -30,9 +30,11 @@ from ismlit.kernels import Kernel
 from ismlit.normalized import NormalizedProblem, check_gamma
 from ismlit.pairs import ConstantKernelError, Count, Pairs, gram
 from ismlit.problem import Problem
-from ismlit.solver import ISMResult, ism
+from ismlit.solver import Climb, ISMResult, ism
 
 DENSE_SAMPLES = 1500  # up to here the affinity is formed and decomposed directly
+MANY = 8  # turns still to come from which on W and U are climbed together,
+CLIMB = dict(tol=1e-4, max_iter=200)  # to this residual
 NORMALIZE = ("none", "degrees", "centred")
 """Which affinity: HKH; D^(-1/2) K D^(-1/2); or H D^(-1/2) K D^(-1/2) H."""
 
@@ -109,8 +111,10 @@ class Affinity:
             A = outside(self._rest(A), self.known).T
         return A
 
-    def leading(self, k):
+    def leading(self, k, dense=DENSE_SAMPLES):
         """The k leading eigenvectors U (n, k) and their eigenvalues, falling.
+
+        Directly with up to so many samples as `dense` says, else by Lanczos.
 
         Raises
         ------
@@ -128,7 +132,7 @@ class Affinity:
                 f"U has room for {room} columns orthogonal to what is known, not for {k}: give "
                 "fewer known clusters, or more samples"
             )
-        if n <= max(DENSE_SAMPLES, 3 * k):
+        if n <= max(dense, 3 * k):
             A = self.dense()
             values, U = top_eigenvectors((A + A.T) / 2, k)
         else:
@@ -337,14 +341,14 @@ class JointProblem:
         """A_W, whose leading eigenvectors are the best U."""
         return Affinity(self.pairs, W, self.normalize, away)
 
-    def given(self, U):
-        """The problem of W, U (n, k) held."""
+    def given(self, U, K=None):
+        """The problem of W, U (n, k) held; K at the W asked for first, if it is there."""
         whole = self.normalize == "degrees"
         gamma = Gamma(U, np.ones(U.shape[1])) if whole else embedding_gamma(U)
         gamma = gamma if self.guide is None else gamma + self.guide
         shared = dict(n_jobs=self.n_jobs, count=self.count)
         if self.normalize != "none":
-            return NormalizedProblem(self.X, gamma, self.kernel, fixed=self.fixed, **shared)
+            return NormalizedProblem(self.X, gamma, self.kernel, fixed=self.fixed, K=K, **shared)
         gamma = gamma if self.fixed is None else gamma + self.fixed
         return Problem(self.X, gamma, self.kernel, **shared)
 
@@ -367,6 +371,70 @@ class JointProblem:
         if self.guide is None or not (self.guide.s < 0).any():
             return None
         return self.guide.F[:, self.guide.s < 0]
+
+
+class Envelope:
+    """max over U of a `JointProblem`, as a function of W alone: an objective that can be climbed.
+
+    Its gradient at W is that of the problem of W under the best U there (Danskin 1967), wherever
+    the eigenvalues k and k + 1 of the affinity differ. Every value takes new eigenvectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Gaussian
+    >>> from ismlit.spectral import Envelope, JointProblem
+    >>> joint = JointProblem(scale(load_wine().data), Gaussian(3.0))
+    >>> W = np.eye(13)[:, :2]
+    >>> U, values = joint.affinity(W).leading(3)
+    >>> bool(np.isclose(Envelope(joint, 3).objective(W), values.sum()))
+    True
+    """
+
+    def __init__(self, joint, k):
+        self.joint, self.k, self.count = joint, k, joint.count
+        self.X, (self.n, self.d), self.dtype = joint.X, joint.X.shape, joint.X.dtype
+        self.U, self.problem, self._key = None, None, None
+
+    def at(self, W):
+        """The problem of W under the best U at W; the last is kept, as is its U."""
+        key = W.tobytes()
+        if key != self._key:
+            affinity = self.joint.affinity(W)
+            self.U = affinity.leading(self.k, dense=400)[0]
+            self.problem, self._key = self.joint.given(self.U, affinity.K), key
+        return self.problem
+
+    def objective(self, W):
+        return self.at(W).objective(W)
+
+    def objective_and_gradient(self, W):
+        return self.at(W).objective_and_gradient(W)
+
+    def objective_and_phi(self, W):
+        return self.at(W).objective_and_phi(W)
+
+
+def climbed(joint, k, W):
+    """Where W (d, q) climbs to with the best U (n, k) at every step: near a maximum of both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Gaussian
+    >>> from ismlit.spectral import JointProblem, alternate, climbed
+    >>> joint = JointProblem(scale(load_wine().data), Gaussian(3.0))
+    >>> W = climbed(joint, 2, np.eye(13)[:, :2])
+    >>> alternate(joint, 2, 2, init=W, start=joint.affinity(W).leading(2)[0]).n_iter <= 3
+    True
+    """
+    end = Climb(Envelope(joint, k), W, joint.count.passes, CLIMB["tol"], CLIMB["max_iter"])
+    end.to_a_maximum(escape=False)
+    return end.at.W
 
 
 @dataclass(frozen=True, eq=False)
@@ -500,6 +568,8 @@ def alternate(
         turns.turn_w()
         if turns.settled:
             break
+        if turns.crawls:
+            turns.climb()
     found = turns.result()
     found.warn_unless_converged(stacklevel=3)
     return found
@@ -508,7 +578,7 @@ def alternate(
 class _Turns:
     """One alternation: the U and W it has come to, and the objective after every half-turn."""
 
-    callback = None
+    callback, climbed = None, False
 
     def __init__(self, joint, k, q, solver, options, freeze, init, tol):
         self.joint, self.k, self.q, self.solver, self.options = joint, k, q, solver, options
@@ -546,6 +616,23 @@ class _Turns:
         self.found, self.W = found, found.W
         self.n_test_passes += found.n_test_passes
         self._record(self.problem.objective(found.W) if self.frozen else found.objective)
+
+    def climb(self):
+        """W moved up with the best U at every step: what many short turns would come to."""
+        self.W, self.climbed = climbed(self.joint, self.k, self.W), True
+
+    @property
+    def crawls(self):
+        """Whether turns gain so evenly that many more are to come."""
+        if self.solver is not ism or self.frozen or self.climbed or len(self.log) < 7:
+            return False
+        values = np.array([objective for objective, _ in self.log])
+        before, last = np.diff(values[-5::2])
+        ratio = last / before if before > 0 else 0.0
+        left = (
+            np.log(self.tol * abs(values[-1]) / last) / np.log(ratio) if 0 < ratio < 1 else np.inf
+        )
+        return bool(last > 0 and left > MANY)
 
     def _solved(self, problem, init):
         """The solver's result; a W step cut short still climbs, so it need not converge."""

@@ -91,6 +91,29 @@ def test_lanczos_brackets_the_lowest_curvature(seed):
     assert np.linalg.norm(Z) == pytest.approx(1) and np.abs(W.T @ Z).max() < 1e-9
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_without_the_other_eigenvectors_the_curvature_is_the_same(seed, monkeypatch):
+    """On tangents themselves, scaled by extreme eigenvectors: bracket, gap and tangent."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem(("gaussian", "user")[seed % 2], rng, n=40, d=34)
+    W = orthonormal(34, 3, rng) if seed % 3 == 0 else ism(problem, q=3, escape=False).W
+    phi = problem.phi(W)
+    whole = SecondOrder(problem, W, phi)
+    exact = whole.lowest(dense=True)[0]
+    scale = np.abs(whole.kd).max()
+    monkeypatch.setattr(grassmann, "FULL", 30)
+    large = SecondOrder(problem, W, phi)
+    found, Z = large.lowest()
+    assert not large.in_basis and not large.is_small
+    assert_allclose(large.eigengap, whole.eigengap, atol=1e-8 * scale)
+    assert found.value >= exact.value - 1e-9 * scale
+    assert found.value - found.error <= exact.value + 1e-9 * scale
+    assert (found.value > 0) == (exact.value > 0) or abs(exact.value) < 1e-6 * scale
+    assert np.linalg.norm(Z) == pytest.approx(1) and np.abs(W.T @ Z).max() < 1e-9
+    b = Z @ large.rotation
+    assert_allclose(np.sum(b * large.times(b.ravel()).reshape(b.shape)), found.value, rtol=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_lanczos_stops_when_the_sign_is_certain(seed):
     """Fewer products, the same sign, and the true value within what it says."""

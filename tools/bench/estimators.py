@@ -11,9 +11,11 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC
 
 from ismlit.datasets import make_two_views
+from ismlit.edition.experiments.scaling import make_classes
 from ismlit.kdac import KDAC
 from ismlit.knet import KNetClustering
 from ismlit.network import KernelDependenceNetwork
+from ismlit.reduction import SupervisedIKDR, UnsupervisedIKDR
 from tools.bench.rows import Row, take_turns
 from tools.bench.ways import quiet
 
@@ -79,9 +81,61 @@ def kdac_rows():
     yield Row("KDAC, bandwidth searched / given, 200 x 4", ratio, note="ten short alternations")
 
 
+def default_rows():
+    """A fit with all defaults over one from the Taylor start with the bandwidth given."""
+    for name, (X, y, more) in {
+        "iris, 150 x 4": (*sets.load_iris(return_X_y=True), {}),
+        "2000 x 50": (*make_classes(2000, 50, 4), {}),
+        "10 000 x 50, 300 features": (
+            *make_classes(10_000, 50, 4, "float32"),
+            dict(random_features=300, random_state=0),
+        ),
+    }.items():
+        X = scale(X).astype(X.dtype)
+        sigma = SupervisedIKDR(2, max_iter=0, **more).fit(X, y).kernel_.sigma
+        given = dict(init="taylor", bandwidth=sigma, **more)
+        runs = {
+            "default": lambda X=X, y=y, more=more: SupervisedIKDR(2, **more).fit(X, y),
+            "given": lambda X=X, y=y, given=given: SupervisedIKDR(2, **given).fit(X, y),
+        }
+        best = take_turns(runs, 3, name)
+        work = f"SupervisedIKDR by default / Taylor start and bandwidth given, {name}"
+        yield Row(work, best["default"] / best["given"], 2)
+
+
+def certificate_rows():
+    """What a certificate adds to a fit."""
+    for name in ("wine", "cancer, 30", "digits"):
+        X, y = LABELLED[name]()
+        X = scale(X[:, X.std(axis=0) > 0])
+        runs = {
+            "fit": lambda X=X, y=y: SupervisedIKDR(2).fit(X, y),
+            "certified": lambda X=X, y=y: SupervisedIKDR(2).fit(X, y).certificate(),
+        }
+        best = take_turns(runs, 3, name)
+        more = max(best["certified"] / best["fit"] - 1, 0.0)
+        yield Row(f"certificate after the fit / fit, {name}", more, 0.5)
+
+
+def clustering_rows():
+    """Dependence without labels beside spectral clustering."""
+    X, _ = make_classes(3000, 50, 4)
+    runs = {
+        "plain": lambda: SpectralClustering(4, gamma=1 / 50, random_state=0).fit(X),
+        "ours": lambda: UnsupervisedIKDR(4, random_state=0).fit(X),
+    }
+    best = take_turns(runs, 1, "UnsupervisedIKDR")
+    work = "UnsupervisedIKDR fit / spectral clustering, 3000 x 50"
+    yield Row(work, best["ours"] / best["plain"], 10)
+
+
 def rows(quick):
     """Those of all."""
     with quiet():
+        yield from default_rows()
+        yield from certificate_rows()
+        if not quick:
+            yield from clustering_rows()
         for name in list(LABELLED)[: 3 if quick else None]:
             yield from network_rows(name, 2 if name == "10 000 x 20" else 5)
         yield from knet_rows()

@@ -37,6 +37,8 @@ class Row:
     unit, note : str
     points : list of [size, CPU seconds, gigabytes]
         What an exponent was read from.
+    beyond : bool
+        The value is a bound: that long was waited, in vain.
     """
 
     work: str
@@ -46,6 +48,7 @@ class Row:
     unit: str = ""
     note: str = ""
     points: list | None = None
+    beyond: bool | None = None
 
     @property
     def met(self):
@@ -62,7 +65,7 @@ class Row:
 
     def __str__(self):
         sign = {True: "✓", False: "✗", None: " "}[self.met]
-        value = f"{self.value:.3g}{self.unit}"
+        value = f"{'> ' if self.beyond else ''}{self.value:.3g}{self.unit}"
         reasons = [why for work, why in EXPLAINED.items() if self.work.startswith(work)]
         told = "; ".join(filter(None, [self.note, *(reasons if self.met is False else [])]))
         return f"{sign} {self.work:<66} {value:>10} {self.target:>10}  {told}".rstrip()
@@ -104,7 +107,7 @@ def store(rows, path=HISTORY):
     key = {"date": date.today().isoformat(), **machine()}
     same = [entry for entry in history if {k: entry.get(k) for k in key} == key]
     history = [entry for entry in history if entry not in same]
-    kept = [{k: v for k, v in asdict(row).items() if v not in (None, "")} for row in rows]
+    kept = [{k: v for k, v in asdict(row).items() if v not in (None, "", False)} for row in rows]
     for row in kept:
         row["value"] = float(f"{row['value']:.3g}")
     merged = {row["work"]: row for entry in same for row in entry["rows"]}

@@ -6,9 +6,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.linalg import norm
 from scipy.optimize import minimize
 
 from ismlit.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
+from ismlit.grassmann import outside
 from ismlit.problem import Problem
 from ismlit.solver import ism, published_ism
 from ismlit.starts import starting_point
@@ -25,25 +27,38 @@ class TooSlow(Exception):
     """The time allowed is used up."""
 
 
+class Arrived(Exception):
+    """The slope is that of a stationary point: a peer need not go on."""
+
+
 @dataclass
 class Watch:
-    """The heights seen, and when; fewer columns than q are another function."""
+    """The heights seen, when, and how steep it was; fewer columns than q are another function."""
 
     q: int
     limit: float = np.inf
     start: float = 0.0
+    flat: float = 0.0
+    ended: float = np.inf
     seen: list = field(default_factory=list)
 
-    def note(self, J, columns):
+    def note(self, J, columns, slope=np.inf):
         now = time.perf_counter() - self.start
         if columns == self.q:
-            self.seen.append((now, J))
+            self.seen.append((now, J, slope))
+        if slope <= self.flat:
+            raise Arrived
         if now > self.limit:
             raise TooSlow
 
-    def reached(self, height):
-        """Seconds until a height was reached; infinite if it never was."""
-        return next((now for now, J in self.seen if height <= J), np.inf)
+    @property
+    def stopped(self):
+        """Whether its time was over before it came to an end."""
+        return np.isinf(self.ended)
+
+    def reached(self, height, slope=np.inf):
+        """Seconds until a height was reached, with at most this slope; infinite if never."""
+        return next((now for now, J, g in self.seen if height <= J and g <= slope), np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +67,20 @@ class Watched(Problem):
 
     watch: Watch | None = None
 
-    def _noted(self, found, W):
-        self.watch.note(found[0] if isinstance(found, tuple) else found, W.shape[1])
-        return found
-
     def objective(self, W):
-        return self._noted(super().objective(W), W)
+        J = super().objective(W)
+        self.watch.note(J, W.shape[1])
+        return J
 
     def objective_and_phi(self, W):
-        return self._noted(super().objective_and_phi(W), W)
+        J, phi = super().objective_and_phi(W)
+        self.watch.note(J, W.shape[1], np.linalg.norm(outside(phi @ W, W)))
+        return J, phi
 
     def objective_and_gradient(self, W):
-        return self._noted(super().objective_and_gradient(W), W)
+        J, G = super().objective_and_gradient(W)
+        self.watch.note(J, W.shape[1], np.linalg.norm(outside(G, W)))
+        return J, G
 
 
 def conjugate_gradients(problem, q, init):
@@ -109,14 +126,54 @@ def polar_quasi_newton(problem, q, init):
     return minimize(fall, init.ravel(), jac=True, method="L-BFGS-B", options=options)
 
 
+def riemannian_quasi_newton(problem, q, init, memory=20, steps=2000):
+    """L-BFGS on the Grassmann manifold: QR retracts, projection carries the pairs.
+
+    Absil, Mahony and Sepulchre 2008; the scaling and the two loops of Nocedal and Wright 2006.
+    """
+    W, pairs = init, []
+    J, G = problem.objective_and_gradient(W)
+    g = -2 * outside(G, W)
+    for _ in range(steps):
+        r, shares = g, []
+        for s, y in reversed(pairs):
+            shares.append(np.sum(s * r) / np.sum(s * y))
+            r = r - shares[-1] * y
+        last = pairs[-1] if pairs else None
+        r = r * (np.sum(last[0] * last[1]) / np.sum(last[1] ** 2) if last else 1 / norm(g))
+        for (s, y), share in zip(pairs, reversed(shares), strict=True):
+            r = r + s * (share - np.sum(y * r) / np.sum(s * y))
+        slope, t = -np.sum(g * r), 1.0
+        while t > 1e-12:
+            Q, R = np.linalg.qr(W - t * r)
+            V = Q * np.sign(np.diag(R))
+            J_new, G_new = problem.objective_and_gradient(V)
+            if J_new >= J - 1e-4 * t * slope:
+                break
+            t /= 2
+        else:
+            return
+        g_new = -2 * outside(G_new, V)
+        moved = [(outside(s, V), outside(y, V)) for s, y in pairs]
+        s, y = outside(-t * r, V), g_new - outside(g, V)
+        curved = np.sum(s * y) > 1e-10 * norm(s) * norm(y)
+        pairs = [*moved, (s, y)][-memory:] if curved else moved
+        W, J, g = V, J_new, g_new
+
+
 OURS = "ism"
+JUDGED = "polar L-BFGS", "Riemannian L-BFGS", "trust region", "conjugate gradients"
+"""The ways with a target,"""
+SHOWN = "ISM as published", "dimension growth", "Stiefel descent"
+"""and those of the thesis, on some problems: ISM as published takes steps without our tests."""
 WAYS = {
     "ISM as published": lambda p, q, init: published_ism(p, q=q, init=init, tol=1e-6),
     "dimension growth": lambda p, q, init: dimension_growth(p, q=q, init=init),
     "Stiefel descent": lambda p, q, init: stiefel_descent(p, q=q, init=init),
     "trust region": lambda p, q, init: grassmann_trust_region(p, q=q, init=init),
     "conjugate gradients": conjugate_gradients,
-    "L-BFGS, polar": polar_quasi_newton,
+    "polar L-BFGS": polar_quasi_newton,
+    "Riemannian L-BFGS": riemannian_quasi_newton,
 }
 
 
@@ -139,9 +196,9 @@ def in_the_span(problem, q):
     return problem.restrict(np.linalg.qr(np.hstack([problem.X.T, more]))[0])
 
 
-def climbed(way, problem, q, limit=np.inf):
-    """What a way saw from the Taylor start, which belongs to its time."""
-    watch = Watch(q, limit, time.perf_counter())
+def climbed(way, problem, q, limit=np.inf, flat=0.0):
+    """What a way saw from the Taylor start, which belongs to its time, until its slope is flat."""
+    watch = Watch(q, limit, time.perf_counter(), flat)
     watched = Watched(problem.X, problem.gamma, problem.kernel, watch=watch)
     with quiet():
         try:
@@ -151,5 +208,8 @@ def climbed(way, problem, q, limit=np.inf):
                 reduced = in_the_span(watched, q)
                 WAYS[way](reduced, q, starting_point(reduced, q, "taylor"))
         except TooSlow:
+            return watch
+        except Arrived:
             pass
+    watch.ended = time.perf_counter() - watch.start
     return watch
