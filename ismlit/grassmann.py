@@ -7,12 +7,13 @@ of Phi) and M = 1/2 sum Gamma f'' v v', v = vec(W_bar' A W). A local maximum nee
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, eigh_tridiagonal, qr, subspace_angles
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackError, eigsh
 
 FULL = 400  # features up to which all eigenvectors of Phi are taken, else the extreme ones
 DENSE_LIMIT = 256  # tangent dimension up to which M is formed ...
@@ -143,7 +144,7 @@ def extreme_eigenvectors(matrix, m, which, tol=1e-9):
     """The m extreme eigenvalues of a symmetric matrix, rising, and their vectors.
 
     `which` is "LA" for the largest, "LM" for the largest in size. By Lanczos where the matrix is
-    large.
+    large, unless its eigenvalues lie too close for that.
 
     Examples
     --------
@@ -155,7 +156,8 @@ def extreme_eigenvectors(matrix, m, which, tol=1e-9):
     d = len(matrix)
     if d > FULL and 10 * m < d:
         start = np.random.default_rng(0).standard_normal(d).astype(matrix.dtype)
-        return eigsh(matrix, m, which=which, tol=tol, v0=start)
+        with suppress(ArpackError):
+            return eigsh(matrix, m, which=which, tol=tol, v0=start)
     values, vectors = np.linalg.eigh(matrix)
     order = np.argsort(values if which == "LA" else np.abs(values))[-m:]
     return values[np.sort(order)], vectors[:, np.sort(order)]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.linalg import orth
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -132,17 +132,23 @@ class Affinity:
                 f"U has room for {room} columns orthogonal to what is known, not for {k}: give "
                 "fewer known clusters, or more samples"
             )
-        if n <= max(dense, 3 * k):
+        values, U = self._by_lanczos(k) if n > max(dense, 3 * k) else (None, None)
+        if values is None:
             A = self.dense()
             values, U = top_eigenvectors((A + A.T) / 2, k)
-        else:
-            product = self.__matmul__
-            operator = LinearOperator((n, n), matvec=product, matmat=product, dtype=self.dtype)
-            start = np.random.default_rng(0).standard_normal(n).astype(self.dtype)
-            values, U = eigsh(operator, k, which="LA", v0=start, tol=1e-6)
-            values, U = values[::-1], U[:, ::-1]
         self._require_signal(values)
         return U, values
+
+    def _by_lanczos(self, k):
+        """Eigenvalues and vectors, falling, by products alone; None where they lie too close."""
+        product, shape = self.__matmul__, (self.n, self.n)
+        operator = LinearOperator(shape, matvec=product, matmat=product, dtype=self.dtype)
+        start = np.random.default_rng(0).standard_normal(self.n).astype(self.dtype)
+        try:
+            values, U = eigsh(operator, k, which="LA", v0=start, tol=1e-6)
+        except ArpackError:
+            return None, None
+        return values[::-1], U[:, ::-1]
 
     def _require_signal(self, values):
         """A kernel that is 1 for all pairs leaves nothing beside the constant vector."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse.linalg import ArpackNoConvergence
 
 from ismlit import grassmann
 from ismlit.gamma import label_gamma
@@ -12,6 +13,7 @@ from ismlit.grassmann import (
     as_frame,
     canonical_frame,
     cayley,
+    extreme_eigenvectors,
     geodesic,
     principal_angles,
     projector_distance,
@@ -50,6 +52,26 @@ def test_the_iterative_lowest_curvature_agrees_with_the_dense_one(rng):
     dense = np.linalg.eigvalsh(np.diag(second.kd) - second.m_dense())
     # the iterative value is asked for 1e-4 of the spectrum's size, and is a Rayleigh quotient
     assert_allclose(second.lowest()[0].value, dense[0], atol=2e-3 * np.abs(dense).max())
+
+
+def test_eigenvalues_too_close_for_lanczos_are_found_directly(rng, monkeypatch):
+    """A matrix that is zero, one that is the identity but for a corner, and Lanczos refused."""
+    monkeypatch.setattr(grassmann, "FULL", 20)
+    corner = np.eye(50)
+    corner[0, 0] = 2
+    for matrix, largest in ((np.zeros((50, 50)), 0), (corner, 2)):
+        values, vectors = extreme_eigenvectors(matrix, 2, "LA")
+        assert_allclose(values[-1], largest, atol=1e-12)
+        assert_allclose(vectors.T @ vectors, np.eye(2), atol=1e-10)
+
+    def refuse(*args, **options):
+        raise ArpackNoConvergence("", np.zeros(0), np.zeros((50, 0)))
+
+    monkeypatch.setattr(grassmann, "eigsh", refuse)
+    A = rng.standard_normal((50, 50))
+    values, vectors = extreme_eigenvectors(A + A.T, 2, "LM")
+    assert_allclose((A + A.T) @ vectors, vectors * values, atol=1e-10)
+    assert_allclose(np.abs(values).max(), np.abs(np.linalg.eigvalsh(A + A.T)).max())
 
 
 def test_angles_and_distances(rng):

@@ -44,21 +44,30 @@ def drawing(step, size=(12.0, 6.3)):
     return figure
 
 
+def picture(figure, dpi):
+    """A figure as PNG of 64 colours, in bytes; it is closed."""
+    import matplotlib.pyplot as plt
+    from PIL import Image
+
+    large, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(large, format="png", dpi=dpi)
+    plt.close(figure)
+    Image.open(large).convert("P", palette=Image.Palette.ADAPTIVE, colors=64).save(small, "png")
+    return small.getvalue()
+
+
 def draw(steps=9):
     """Write ``book/static/social.png`` and the README's ``book/static/turning.gif``."""
-    import matplotlib.pyplot as plt
     from PIL import Image
 
     if not is_checkout():
         raise SystemExit("no book here: run this in a clone of the repository")
     frames = []
     for step in range(steps + 1):
-        figure, file = drawing(step), io.BytesIO()
+        figure = drawing(step)
         if step == 5:
             figure.savefig(book() / "static" / "social.png", dpi=100)
-        figure.savefig(file, format="png", dpi=64)
-        plt.close(figure)
-        frames.append(Image.open(file).convert("P", palette=Image.Palette.ADAPTIVE, colors=64))
+        frames.append(Image.open(io.BytesIO(picture(figure, dpi=64))))
     first, *others = frames
     options = {"save_all": True, "append_images": others, "duration": 900, "loop": 0}
     first.save(book() / "static" / "turning.gif", **options)

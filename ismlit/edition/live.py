@@ -7,6 +7,7 @@ and is tested against them. It needs no kernel, no network and no library.
 
 from __future__ import annotations
 
+import base64
 import json
 import warnings
 
@@ -102,4 +103,12 @@ def turning(X, y, sigma, steps=12, shown=5):
         "shown": shown,
         "constants": {k: getattr(CONSTANTS, k) for k in ("floor", "raised", "promise")},
     }
-    return HTML(render("turning.html.j2", data=json.dumps(data, separators=(",", ":"))))
+    packed = json.dumps(data, separators=(",", ":"))
+    return HTML(render("turning.html.j2", data=packed, still=_still(shown)))
+
+
+def _still(step):
+    """The figure after `step` steps as a small picture, for where no script runs: PNG in base 64."""
+    from ismlit.edition.front import drawing, picture
+
+    return base64.b64encode(picture(drawing(step, size=(9.0, 4.5)), dpi=64)).decode()

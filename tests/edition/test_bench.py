@@ -13,11 +13,22 @@ from ismlit.features import even_frequencies
 from ismlit.gamma import label_gamma
 from ismlit.kernels import Gaussian
 from ismlit.problem import Problem
+from ismlit.reduction import SupervisedIKDR
 from ismlit.solver import ism
 from tools.bench import climbs, growth, rows
 from tools.bench.blocks import block, objective_of_blocks
+from tools.bench.problems import Case
 from tools.bench.rows import Row, store, take_turns
-from tools.bench.ways import OURS, WAYS, TooSlow, Watch, climbed, in_the_span, polar_quasi_newton
+from tools.bench.ways import (
+    OURS,
+    WAYS,
+    Arrived,
+    TooSlow,
+    Watch,
+    climbed,
+    in_the_span,
+    polar_quasi_newton,
+)
 
 
 @pytest.fixture
@@ -33,7 +44,7 @@ def test_every_way_is_seen_to_climb(way, problem):
         pytest.importorskip("pymanopt")
     best = ism(problem, q=2).objective
     watch = climbed(way, problem, 2)
-    heights = [J for _, J in watch.seen]
+    heights = [J for _, J, _ in watch.seen]
     assert heights[-1] > heights[0] and max(heights) <= best * (1 + 1e-9)
     assert 0 < watch.reached(heights[0]) <= watch.reached(max(heights)) < math.inf
     assert watch.reached(best + 1) == math.inf
@@ -64,7 +75,12 @@ def test_a_way_that_is_too_slow_is_stopped():
         watch.note(1.0, 2)
     patient = Watch(2, math.inf, time.perf_counter())
     patient.note(3.0, 1)  # one column of two: another function
-    assert patient.reached(2.0) == math.inf
+    assert patient.reached(2.0) == math.inf and patient.stopped
+    with pytest.raises(Arrived):
+        Watch(2, math.inf, time.perf_counter(), flat=0.1).note(3.0, 2, 0.05)
+    steep = Watch(2, math.inf, time.perf_counter())
+    steep.note(3.0, 2, 0.5)
+    assert steep.reached(3.0) < math.inf and steep.reached(3.0, 0.1) == math.inf
 
 
 def test_the_span_holds_the_same_problem(rng):
@@ -84,13 +100,37 @@ def test_targets_are_bounds():
     assert "≤ 2 s" in str(Row("a", 1.0, most=2, unit=" s"))
 
 
-def test_what_never_arrives_counts_as_infinite():
-    ratios = {("wine", way): (math.inf, 40) for way in WAYS}
-    ratios |= {("digits", way): (0.5, 40) for way in WAYS}
-    found = {row.work: row for row in climbs.judged(ratios)}
-    assert found["trust region / ism, to the same J, wine"].met
-    assert not found["trust region / ism, to the same J, digits"].met
-    assert found["ISM as published / ism, to the same J, digits"].met is None
+def test_a_bound_is_no_value():
+    """What was stopped lies beyond the time waited; what ends lower has no time at all."""
+    case = climbs.CASES[0]
+    waited = climbs.row("trust region", "to the same J", case, math.inf, 8.0, 1.0)
+    assert waited.beyond and waited.met and "> 8" in str(waited)
+    assert not climbs.row("trust region", "to the same J", case, 0.5, 8.0, 1.0).beyond
+
+
+def test_ends_that_differ_are_told_apart(problem, monkeypatch):
+    """A way that never moves ends lower; it enters no ratio."""
+    stay = lambda p, q, init: p.objective_and_gradient(init)
+    monkeypatch.setitem(WAYS, "trust region", stay)
+    monkeypatch.setattr(climbs, "JUDGED", ("trust region", "polar L-BFGS"))
+    case = Case("made", None, 2)
+    found = [row for row, _ in climbs.against(case, problem)]
+    lower = [row for row in found if row.work == "trust region, ends lower by, made"]
+    assert len(lower) == 1 and lower[0].value > 1e-3 and lower[0].met is None
+    assert not any(row.work.startswith("trust region /") for row in found)
+    same = [row for row in found if row.work.startswith("polar L-BFGS / ism")]
+    assert len(same) == 2 and all(0 < row.value < math.inf for row in same)
+
+
+@pytest.mark.parametrize("case", climbs.CASES[:2], ids=lambda case: case.name)
+def test_the_cases_are_problems_at_the_bandwidth_they_name(case):
+    """The estimators' own rule by default."""
+    problem = case.problem()
+    model = SupervisedIKDR(case.q, max_iter=1, init="taylor")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(problem.X, np.arange(problem.n) % 2)
+    assert_allclose(model.kernel_.sigma, problem.kernel.sigma)
 
 
 def test_an_exponent_is_that_of_the_largest_sizes():

@@ -92,7 +92,7 @@ def default_rows():
         ),
     }.items():
         X = scale(X).astype(X.dtype)
-        sigma = SupervisedIKDR(2, max_iter=0, **more).fit(X, y).kernel_.sigma
+        sigma = SupervisedIKDR(2, max_iter=1, **more).fit(X, y).kernel_.sigma
         given = dict(init="taylor", bandwidth=sigma, **more)
         runs = {
             "default": lambda X=X, y=y, more=more: SupervisedIKDR(2, **more).fit(X, y),

@@ -1,5 +1,7 @@
 document.querySelectorAll(".turning:not([data-ready])").forEach(root => {
   root.dataset.ready = 1;
+  root.querySelectorAll(".still").forEach(still => still.remove());  // where no script runs it stays
+  root.insertAdjacentHTML("beforeend", root.dataset.panels);
   const data = JSON.parse(root.dataset.turning), {classes, gamma, sigma, constants} = data;
   const get = name => root.querySelector(name), names = ["pub", "safe"];
   const words = ["published", "with the level shift"];
