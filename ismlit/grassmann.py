@@ -15,7 +15,8 @@ import numpy as np
 from scipy.linalg import eigh, eigh_tridiagonal, qr, subspace_angles
 from scipy.sparse.linalg import ArpackError, eigsh
 
-FULL = 400  # features up to which all eigenvectors of Phi are taken, else the extreme ones
+FULL = 400  # features up to which eigenvectors are found directly, else by Lanczos,
+BASIS = 1000  # and up to which a scaling has all those of Phi, not the extreme ones alone
 DENSE_LIMIT = 256  # tangent dimension up to which M is formed ...
 DENSE_WORK = 2e7  # ... if so many pairs times directions are enough
 DENSE_ALWAYS = 16  # up to here forming M is no dearer than looking for one eigenvalue
@@ -38,7 +39,7 @@ def principal_angles(W1, W2):
 
 
 def outside(A, W):
-    """A (d, m) minus its part in the span of orthonormal W (d, q).
+    """A (..., d, m) minus its part in the span of orthonormal W (d, q).
 
     Examples
     --------
@@ -300,7 +301,7 @@ class Scaling:
         chosen, self.rotation = eigh(W.T @ phi @ W)
         self.W = W @ self.rotation
         rest = outside(outside(phi, self.W).T, self.W)
-        if d <= FULL:
+        if d <= BASIS:
             others, self.V = np.linalg.eigh(rest)
             mean = 0.0
         else:
@@ -309,7 +310,7 @@ class Scaling:
         sizes, of_mean = np.abs(chosen - others[:, None]), np.abs(chosen - mean)
         least = least * sizes.max(axis=0)
         self.sizes = np.maximum(sizes, least)
-        self.bulk = np.maximum(of_mean, least) if d > FULL else None
+        self.bulk = np.maximum(of_mean, least) if d > BASIS else None
 
     def __call__(self, Z, power=-1):
         """|Kd| to a power, times the tangent Z (d, q)."""

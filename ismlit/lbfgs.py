@@ -13,15 +13,21 @@ Broyden class of quasi-Newton methods for Riemannian optimization.
 
 from __future__ import annotations
 
-from collections import deque
-
 import numpy as np
 
 from ismlit.grassmann import outside
 
+FADES = 0.8  # what the last steps say of a scaling counts so much less with every step
+
 
 class Memory:
     """The last steps s and changes y of the gradient, carried from frame to frame.
+
+    Attributes
+    ----------
+    lead : float
+        By how much more a scaling turns the last changes y towards their steps s than the identity
+        does, as a difference of cosines; below 0 the identity takes its place.
 
     Examples
     --------
@@ -34,30 +40,46 @@ class Memory:
     """
 
     def __init__(self, most):
-        self.pairs = deque(maxlen=most)
+        self.most, self.lead = most, 0.0
+        self.forget()
+
+    def forget(self):
+        """Remember no pair."""
+        self.steps = self.changes = None
 
     def add(self, s, y):
         """Remember a pair, if it says that J curves downwards."""
         if np.sum(s * y) > 1e-10 * np.linalg.norm(s) * np.linalg.norm(y):
-            self.pairs.append((s, y))
+            last = slice(1 - self.most, None)
+            with_last = lambda old, new: new[None] if old is None else np.stack([*old[last], new])
+            self.steps = with_last(self.steps, s)
+            self.changes = with_last(self.changes, y)
 
     def carry(self, W, rotation=None):
         """Turn the pairs with the frame, and project them on its tangents."""
+        if self.steps is None:
+            return
         turned = lambda A: A if rotation is None else A @ rotation
-        for k, pair in enumerate(self.pairs):
-            self.pairs[k] = tuple(outside(turned(A), W) for A in pair)
+        self.steps = outside(turned(self.steps), W)
+        self.changes = outside(turned(self.changes), W)
 
     def ascent(self, G, scaling):
         """The step for the gradient G (d, q): the two loops of L-BFGS around a scaling."""
-        rest, shares = G, []
-        for s, y in reversed(self.pairs):
-            share = np.sum(s * rest) / np.sum(s * y)
-            shares.append(share)
-            rest = rest - share * y
-        step = scaling(rest)
-        if self.pairs:
-            s, y = self.pairs[-1]
-            step = step * (np.sum(s * y) / np.sum(y * scaling(y)))
-        for (s, y), share in zip(self.pairs, reversed(shares), strict=True):
-            step = step + s * (share - np.sum(y * step) / np.sum(s * y))
-        return step
+        if self.steps is None:
+            return scaling(G)
+        S, Y = (pairs.reshape(len(pairs), -1) for pairs in (self.steps, self.changes))
+        curvatures = np.einsum("ij,ij->i", S, Y)
+        rest, shares = G.ravel().astype(S.dtype), np.zeros(len(S))
+        for k in reversed(range(len(S))):
+            shares[k] = (S[k] @ rest) / curvatures[k]
+            rest = rest - shares[k] * Y[k]
+        step, scaled = scaling(rest.reshape(G.shape)).ravel(), scaling(self.changes[-1]).ravel()
+        size = np.linalg.norm(S[-1])
+        cosine = lambda v: (S[-1] @ v) / (size * np.linalg.norm(v))
+        self.lead = FADES * self.lead + (1 - FADES) * (cosine(scaled) - cosine(Y[-1]))
+        if self.lead < 0:
+            step, scaled = rest, Y[-1]
+        step = step * (curvatures[-1] / (Y[-1] @ scaled))
+        for k in range(len(S)):
+            step = step + S[k] * (shares[k] - (Y[k] @ step) / curvatures[k])
+        return step.reshape(G.shape)

@@ -593,7 +593,7 @@ def _uphill(climb, here, scaling):
     step = tangent(memory.ascent(G, lambda A: tangent(scaling(A)) / 2))
     slope = float(np.sum(step * G))
     if not slope > 0:
-        memory.pairs.clear()
+        memory.forget()
         step = tangent(scaling(G)) / 2
         slope = float(np.sum(step * G))
     length = min(1.0, CONSTANTS.longest / max(np.linalg.norm(step, 2), 1e-300))

@@ -33,6 +33,7 @@ def test_extreme_eigenvectors_alone_scale_much_alike(rng, monkeypatch):
     G = outside(rng.standard_normal((d, 2)), W)
     whole = Scaling(phi, W)
     monkeypatch.setattr(grassmann, "FULL", 10)
+    monkeypatch.setattr(grassmann, "BASIS", 10)
     few = Scaling(phi, W)
     assert few.V.shape == (60, 22)
     assert_allclose(few(G), whole(G), atol=1e-3 * np.linalg.norm(whole(G)))
@@ -49,6 +50,9 @@ def test_the_two_loops_are_the_bfgs_matrix(seed):
     steps = rng.standard_normal((4, 6, 1))
     for s in steps:
         memory.add(s, A @ s)
+    G = rng.standard_normal((6, 1))
+    found = memory.ascent(G, lambda V: D @ V)
+    D = D if memory.lead >= 0 else np.eye(6)
     s, y = steps[-1], A @ steps[-1]
     H = D * (np.sum(s * y) / np.sum(y * (D @ y)))
     for s in steps:
@@ -56,20 +60,19 @@ def test_the_two_loops_are_the_bfgs_matrix(seed):
         r = 1 / np.sum(s * y)
         left = np.eye(6) - r * s @ y.T
         H = left @ H @ left.T + r * s @ s.T
-    G = rng.standard_normal((6, 1))
-    assert_allclose(memory.ascent(G, lambda V: D @ V), H @ G, atol=1e-10)
+    assert_allclose(found, H @ G, atol=1e-10)
 
 
 def test_a_pair_that_curves_upwards_is_not_kept(rng):
     memory, s = Memory(3), rng.standard_normal((4, 2))
     memory.add(s, -s)
-    assert not memory.pairs
+    assert memory.steps is None
     for _ in range(5):
         memory.add(s, s)
-    assert len(memory.pairs) == 3
+    assert len(memory.steps) == len(memory.changes) == 3
     W = orthonormal(4, 2, rng)
     memory.carry(W)
-    assert_allclose(W.T @ memory.pairs[0][0], 0, atol=1e-12)
+    assert_allclose(W.T @ memory.steps[0], 0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", FAMILY)
@@ -102,3 +105,17 @@ def test_phi_is_formed_seldom(monkeypatch):
     monkeypatch.setattr(Problem, "objective_and_phi", counted)
     found = ism(problem, q=3)
     assert found.converged and len(formed) < found.n_passes / 4
+
+
+def test_a_scaling_that_misleads_gives_way(rng):
+    """Steps that turn against the scaling make the first Hessian a multiple of the identity."""
+    A = np.diag([1.0, 2.0, 3.0, 4.0])  # the Hessian of -J: y = A s
+    for scaling, leads in ((np.linalg.inv(A), True), (A @ A @ A, False)):
+        memory = Memory(4)
+        for _ in range(12):
+            s = rng.standard_normal((4, 1))
+            memory.add(s, A @ s)
+            step = memory.ascent(rng.standard_normal((4, 1)), lambda G, M=scaling: M @ G)
+        assert (memory.lead > 0) == leads and np.isfinite(step).all()
+    plain = memory.ascent(np.ones((4, 1)), lambda G: G)
+    assert_allclose(memory.ascent(np.ones((4, 1)), lambda G: A @ A @ A @ G), plain)

@@ -108,7 +108,7 @@ def turning(X, y, sigma, steps=12, shown=5):
 
 
 def _still(step):
-    """The figure after `step` steps as a small picture, for where no script runs: PNG in base 64."""
+    """The figure after `step` steps as a small PNG in base 64, for where no script runs."""
     from ismlit.edition.front import drawing, picture
 
     return base64.b64encode(picture(drawing(step, size=(9.0, 4.5)), dpi=64)).decode()
