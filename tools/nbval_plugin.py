@@ -15,7 +15,9 @@ from tools.execute_notebooks import missing_data
 
 DRAWING = "image/svg+xml"
 SOLUTION = re.compile(r"<details><summary>Solution</summary>(.*?)</details>", re.S)
-PROGRAM = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.M | re.S)
+PROGRAM = re.compile(
+    r"^```python\n(.*?)^```\n(?:\n(?:It prints\n\n)?```text\n(.*?)^```)?", re.M | re.S
+)
 
 
 def programs(text):
