@@ -147,6 +147,7 @@ def check_labels(y):
 
 # ---------------------------------------------------------------- projections
 
+ROWS = 16384  # looked at at once
 DEAD = 1e-3  # share of the largest standard deviation below which a component says nothing
 
 
@@ -166,17 +167,22 @@ def varying_directions(X):
     (4, 2)
     """
     n, d = X.shape
-    X = X.astype(float, copy=False)
-    size = np.abs(X).max(axis=0)
+    size = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(float)
     size[size == 0] = 1.0
-    X = X / size
-    scale = np.sqrt(np.einsum("ij,ij->j", X, X))
-    scale[scale == 0] = 1.0
     if d > n:
+        X = X / size
+        scale = np.linalg.norm(X, axis=0)
+        scale[scale == 0] = 1.0
         values, vectors = svd(X / scale, full_matrices=False)[1:]
         values, vectors = values**2, vectors.T
     else:
-        values, vectors = eigh((X / scale).T @ (X / scale))
+        products = np.zeros((d, d))
+        for start in range(0, n, ROWS):  # of a million rows no copy in double precision
+            rows = X[start : start + ROWS] / size
+            products += rows.T @ rows
+        scale = np.sqrt(np.diag(products))
+        scale[scale == 0] = 1.0
+        values, vectors = eigh(products / scale / scale[:, None])
     kept = values > 1e-13 * d
     if kept.sum() == d:
         return None

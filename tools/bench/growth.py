@@ -12,7 +12,7 @@ from tools.bench.rows import Row
 PROGRAM = """
 import json, os, resource, sys, time, warnings
 import numpy as np
-from ismlit import Gaussian, Problem, SupervisedIKDR, ism, label_gamma, median_distance
+from ismlit import Gaussian, Problem, SupervisedIKDR, label_gamma, median_distance
 from ismlit.edition.experiments.scaling import make_classes
 warnings.simplefilter("ignore")
 n, d, classes, features, what = {size!r}
@@ -32,7 +32,7 @@ else:
     elif what == "fit":
         SupervisedIKDR(3, bandwidth=kernel.sigma, init="taylor", max_iter=4).fit(X, y)
     else:
-        ism(X, gamma, kernel, 3, random_features=features, random_state=0, tol=1e-3)
+        SupervisedIKDR(3, random_features=features, random_state=0).fit(X, y)
 spent = time.process_time() - start
 unit = 1 if sys.platform == "darwin" else 1024
 peak = unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -22,6 +22,7 @@ EXPLAINED = {
     "conjugate gradients / ism, to": "another maximum is climbed to, or the test takes most of it",
     "network fit / support vector machine": "that takes 2 to 3 ms, and the ratio moves with it",
     "KNet fit / spectral clustering": "pairs of a batch, networks and bandwidths, a third each",
+    "exponent of classes": "every class has sums of its own, of the size of the features",
     "UnsupervisedIKDR fit / spectral": "one eigenproblem there, a subspace and some seventy here",
 }
 """Why a row whose name begins so may miss its target."""
