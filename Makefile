@@ -23,7 +23,7 @@ N ?= 100
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book pdf offline test anywhere notebooks experiments bench mutants sabotage lint format lock clean
+.PHONY: help book lab pdf offline test anywhere notebooks experiments bench mutants sabotage lint format lock clean
 
 # Several kernels share the cores, so each computes with one BLAS thread.
 book test notebooks: export OMP_NUM_THREADS ?= 1
@@ -33,6 +33,9 @@ help: ## say what there is
 
 book: $(STAMP) ## execute every notebook, build the book, say where to open it
 	$(PY) -m tools.build_book --execute --jobs $(JOBS)
+
+lab: $(STAMP) ## open the notebooks in JupyterLab
+	$(PY) -m jupyterlab book/intro.ipynb
 
 pdf: $(STAMP) ## print the built book as PDF, by pages and as one file (needs Chromium)
 	$(PY) -m tools.print_book

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, lru_cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,13 @@ class Kernel:
     def __init__(self, f, pairs="difference", name="user kernel"):
         if not callable(f):
             raise TypeError(f"f must be a function of (beta, xp), got {type(f).__name__}")
+        try:
+            signature(f).bind(None, None)
+        except TypeError:
+            raise TypeError(
+                "f must take (beta, xp), as in 'lambda beta, xp: xp.exp(-beta)', got a function "
+                f"of {signature(f)}"
+            ) from None
         if pairs not in PAIRS:
             raise ValueError(
                 f"pairs of kernel {name!r} must be one of {PAIRS}, got {pairs!r}; "
@@ -156,8 +164,9 @@ def _symbolic_derivative(kernel, order):
     except (TypeError, AttributeError) as error:
         raise TypeError(
             f"the derivatives of {kernel!r} could not be derived ({error}): write f with the "
-            "functions of xp, twice differentiable, or subclass Kernel and give df and d2f"
-        ) from error
+            "functions of xp (xp.sqrt, not np.sqrt), twice differentiable, or subclass Kernel and "
+            "give df and d2f"
+        ) from None
     return derivative, symbol
 
 

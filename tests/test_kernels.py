@@ -171,3 +171,12 @@ def test_a_derived_constant_is_an_array_of_the_same_precision(dtype):
         kernel = Kernel(lambda beta, xp, slope=slope: slope * beta, pairs="inner")
         assert_allclose(kernel.df(beta), [[slope, slope]])
         assert kernel.df(beta).dtype == kernel.d2f(beta).dtype == dtype
+
+
+def test_a_formula_takes_beta_and_xp():
+    """The likeliest slips say what to write, without a chain of tracebacks."""
+    with pytest.raises(TypeError, match=r"must take \(beta, xp\).*got a function of \(beta\)"):
+        Kernel(lambda beta: 1 / (1 + beta))
+    with pytest.raises(TypeError, match=r"xp\.sqrt, not np\.sqrt") as caught:
+        Kernel(lambda beta, xp: -np.sqrt(1 + beta)).df(np.ones(2))
+    assert caught.value.__suppress_context__
