@@ -18,12 +18,13 @@ NBVAL := -p tools.nbval_plugin --nbval --nbval-current-env --nbval-sanitize-with
 	--nbval-cell-timeout=120
 QUICK := $(if $(SLOW),, and not slow)$(if $(WEEKLY),, and not weekly)
 CELLS := $(if $(SLOW),,-m "not slow")
+CORE := kernels pairs gamma problem grassmann lbfgs starts bandwidth
 SEED ?= 1
 N ?= 100
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book lab pdf offline test anywhere notebooks experiments bench mutants sabotage lint format lock clean
+.PHONY: help book lab pdf offline test quick anywhere notebooks experiments bench mutants sabotage lint format lock clean
 
 # Several kernels share the cores, so each computes with one BLAS thread.
 book test notebooks: export OMP_NUM_THREADS ?= 1
@@ -50,6 +51,11 @@ test: $(STAMP) ## lint, tests, notebooks against their stored outputs, book, bro
 	$(PYTEST) -n $(JOBS) --dist loadscope $(NBVAL) $(CELLS) book
 	$(PY) -m tools.build_book
 	$(PYTEST) -n $(JOBS) --dist loadgroup -m "browser$(QUICK)" tests/browser
+
+quick: $(STAMP) ## lint and the tests of the core, in under a minute: while you work
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PYTEST) -q -n $(JOBS) -m "not slow" $(addprefix tests/test_,$(addsuffix .py,$(CORE)))
 
 anywhere: $(STAMP) ## tests and notebooks on every kind of processor (ARGS="--cores Haswell")
 	$(PY) -m tools.anywhere --jobs $(JOBS) $(ARGS)

@@ -313,3 +313,16 @@ def test_examples_run(module):
     assert found.failed == 0
     shown = [name for home, name in REFERENCE if home == module]
     assert found.attempted > 0 or all(needs_no_example(module, name) for name in shown)
+
+
+def test_editors_and_type_checkers_see_every_name():
+    """The stub imports each public name from the module that gives it at run time."""
+    package = Path(ismlit.__file__).parent
+    assert (package / "py.typed").exists()
+    seen = {}
+    for node in ast.parse((package / "__init__.pyi").read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            seen |= {alias.name: node.module for alias in node.names}
+    assert set(seen) == set(ismlit.__all__)
+    for name in set(seen) - {"datasets"}:
+        assert getattr(importlib.import_module(seen[name]), name) is getattr(ismlit, name)
