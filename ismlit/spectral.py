@@ -414,12 +414,15 @@ class Envelope:
         return self.problem
 
     def objective(self, W):
+        """The objective at W, with the best U there."""
         return self.at(W).objective(W)
 
     def objective_and_gradient(self, W):
+        """The objective, and half its Euclidean gradient (d, q)."""
         return self.at(W).objective_and_gradient(W)
 
     def objective_and_phi(self, W):
+        """The objective, and the Phi (d, d) of its gradient 2 Phi W."""
         return self.at(W).objective_and_phi(W)
 
 
