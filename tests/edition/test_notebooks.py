@@ -200,6 +200,13 @@ def test_a_page_of_the_course_ends_with_what_was_learnt(path, notebook):
         assert re.search(r"^\*\*Exercise 1\b", words(notebook), re.M)
 
 
+@course
+def test_next_is_the_next_page(path, notebook):
+    following = pages()[pages().index(path.relative_to(ROOT).with_suffix("").as_posix()) + 1]
+    for link in re.findall(r"^Next: .*?\]\(([^)#]+)", words(notebook), re.M):
+        assert (path.parent / link).resolve() == (ROOT / following).with_suffix(Path(link).suffix)
+
+
 def test_what_is_folded_is_folded_in_jupyterlab_too(notebook):
     for _, cell in code_cells(notebook):
         folded = {"hide-input", "hide-cell", "remove-input"} & {*tags(cell)}
