@@ -226,8 +226,8 @@ class ResponseIKDR(SupervisedIKDR):
     ----------
     W_, mean_, kernel_, converged_, n_iter_, history_, result_
         As for `SupervisedIKDR`.
-    slices_ : array of shape (at most n_slices - 1,)
-        Values of y at which a new slice begins.
+    slices_ : array of shape (m,)
+        Values of y at which a new slice begins; m is at most n_slices - 1.
 
     See Also
     --------
