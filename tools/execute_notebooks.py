@@ -14,6 +14,8 @@ from pathlib import Path
 
 import nbformat
 
+from tools.warm_kernels import warm
+
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 300  # seconds a cell
 FIGURES = "from ismlit.edition.figures import register; register(); del register"
@@ -104,7 +106,7 @@ def execute_all(paths, jobs=2):
     results = []
     # A kernel is a process of its own; the workers only wait for it.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=jobs, mp_context=context) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=warm) as pool:
         tasks = [pool.submit(execute, path) for path in paths]
         for task in tqdm(as_completed(tasks), total=len(tasks), unit="notebook", disable=None):
             results.append(task.result())

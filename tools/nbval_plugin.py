@@ -12,6 +12,7 @@ import nbval.plugin
 import pytest
 
 from tools.execute_notebooks import missing_data
+from tools.warm_kernels import warm
 
 DRAWING = "image/svg+xml"
 SOLUTION = re.compile(r"<details><summary>Solution</summary>(.*?)</details>", re.S)
@@ -58,8 +59,9 @@ class Reader:
 
 
 def pytest_configure():
-    """nbval reads notebooks by way of `with_solutions`."""
+    """nbval reads notebooks by way of `with_solutions`, and its kernels start warm."""
     nbval.plugin.nbformat = Reader()
+    warm()
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
