@@ -31,7 +31,7 @@ grown_by_training = partial(KernelDependenceNetwork, early_stopping=False)
         KernelDependenceNetwork(random_features=16),
         grown_by_training(ridges=(np.inf, 1e-6)),  # two suffice, and save minutes
         grown_by_training(ridges=(np.inf,), random_features=16),
-        KernelDependenceNetwork(solver="published", bandwidth="hsic"),
+        KernelDependenceNetwork(solver="published", bandwidth="hsic", max_layers=3),
     ]
 )
 def test_scikit_learn_contract(estimator, check):

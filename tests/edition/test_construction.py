@@ -92,7 +92,7 @@ def random_set(rng):
             return rng.standard_normal((len(y), rng.integers(1, 5))), y
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [40, pytest.param(1000, marks=pytest.mark.weekly)])
 def test_the_rule_always_arrives(count):
     """Three of 55 such sets jammed under the rule of the first edition."""
     rng = np.random.default_rng(count)

@@ -9,6 +9,7 @@ import nbformat
 import pytest
 
 from ismlit.edition.cells import checked
+from ismlit.edition.ledger import VERDICTS, ledger, title
 from tools import record
 from tools.execute_notebooks import notebooks_of
 from tools.nbval_plugin import SOLUTION, programs
@@ -205,6 +206,25 @@ def test_next_is_the_next_page(path, notebook):
     following = pages()[pages().index(path.relative_to(ROOT).with_suffix("").as_posix()) + 1]
     for link in re.findall(r"^Next: .*?\]\(([^)#]+)", words(notebook), re.M):
         assert (path.parent / link).resolve() == (ROOT / following).with_suffix(Path(link).suffix)
+
+
+NAMES = {name: i for i in ledger() for name in (title(i).lower(), f"thesis {title(i)}".lower())}
+INTO_THE_RECORD = re.compile(r"\[([^\]]+)\]\(\.\./record/[^)]+\)$")
+
+
+def test_tables_of_the_course_say_what_the_ledger_says(notebook):
+    """Where a row has one verdict with a link into the record, and names claims by their titles."""
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in words(notebook).split("\n")
+        if line.startswith("| ")
+    ]
+    for *items, last in rows:
+        said = INTO_THE_RECORD.fullmatch(last)
+        if said and said[1] in VERDICTS:
+            for name in re.split(r",\s+", ", ".join(items)):
+                claim = NAMES.get(name.lower()) or NAMES.get(f"thesis {name}".lower())
+                assert claim is None or ledger()[claim].verdict == said[1], name
 
 
 def test_what_is_folded_is_folded_in_jupyterlab_too(notebook):
