@@ -8,6 +8,7 @@ import json
 import platform
 import time
 from importlib.metadata import PackageNotFoundError, version
+from itertools import permutations
 from pathlib import Path
 
 from ismlit import __version__
@@ -33,6 +34,34 @@ def results(table):
     READ["results"].add(table)
     path = results_file(table)
     return json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
+
+
+def by_chance(keys, agrees):
+    """The placebo of a count of agreements: how often a wrong pair would have agreed.
+
+    Parameters
+    ----------
+    keys : iterable
+        Of what is printed and recomputed.
+    agrees : callable
+        ``agrees(one, other)`` tells whether what is printed for `one` agrees with what was
+        recomputed for `other`, or None where the pair says nothing.
+
+    Returns
+    -------
+    float
+        Share of all pairs of different keys that agree.
+
+    Examples
+    --------
+    >>> from ismlit.edition.tables import by_chance
+    >>> printed, found = {"a": 1.0, "b": 1.1, "c": 3.0}, {"a": 1.0, "b": 1.0, "c": 2.0}
+    >>> round(by_chance(printed, lambda i, j: abs(printed[i] - found[j]) < 0.15), 2)
+    0.33
+    """
+    outcomes = [agrees(*pair) for pair in permutations(keys, 2)]
+    outcomes = [bool(outcome) for outcome in outcomes if outcome is not None]
+    return sum(outcomes) / len(outcomes)
 
 
 def results_file(table) -> Path:

@@ -9,6 +9,7 @@ import pytest
 
 from ismlit.edition import formulas, graph, layers, verdicts
 from ismlit.edition.cells import cells, known
+from ismlit.edition.experiments import table_4_2
 from ismlit.edition.ledger import (
     SIGNS,
     SLIPS,
@@ -20,6 +21,7 @@ from ismlit.edition.ledger import (
     title,
     used_by,
 )
+from ismlit.edition.tables import printed, results
 
 LEDGER, CELLS, KNOWN = ledger(), cells(), known()
 GRAPH = verdicts.PARTS["graph"]("")
@@ -34,6 +36,18 @@ def of_chapter(key):
 def text_of(html):
     """What a reader sees, formulas as TeX."""
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", html)))
+
+
+@pytest.mark.parametrize(
+    ("claim", "where", "more"), [("tab-4.2", "all", []), ("tab-4.4", "part", ["hypotheses-4.2"])]
+)
+def test_what_a_note_counts_is_what_comes_out(claim, where, more):
+    """The numbers of a row's prose are those that its page computes."""
+    stored = map(results, ["table-4.2", "program-4.2", *more])
+    cells_ = printed(claim.replace("tab", "table"))
+    *_, line = table_4_2.Beside(cells_, where, *stored).tallies()
+    assert LEDGER[claim].note.startswith(f"{line['come out']} of {line['of']} cells")
+    assert f"{line['had the print been wrong']} would" in LEDGER[claim].note
 
 
 # ---------------------------------------------------------------- formulas

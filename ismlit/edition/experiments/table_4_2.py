@@ -329,6 +329,8 @@ def rows(only="", folds=10, jobs=1):
 
 MARGIN = 3.0
 """Points of NMI that another implementation or draw may change."""
+WRONG = (-10, -9, -8, -7, -6, 6, 7, 8, 9, 10)
+"""By how many points a print is made wrong, to see how many cells come out by chance."""
 READINGS = {
     "AEC": ["AEC, 200 + 60 epochs", "AEC"],
     "DEC": ["DEC", "DEC, layer by layer", "DEC, layer by layer, a hundredth"],
@@ -418,6 +420,11 @@ def _run(found):
 def near(printed, values):
     """Whether the mean of the runs is within `MARGIN` of a printed number."""
     return bool(abs(np.mean(values) - float(printed)) <= MARGIN)
+
+
+def _wrong(value, off):
+    """A number between 0 and 100, so many points off."""
+    return value + off if 0 <= value + off <= 100 else value - off
 
 
 def shown(printed, values):
@@ -556,27 +563,42 @@ class Beside:
             return ("program" if "program" in own else "beside") if own else "ours"
         return "program" if self.plain(key)[0] in found else "beside"
 
-    def count(self, keys, kind=None):
-        """How many of the cells come out by a kind of reading, or by any."""
+    def count(self, keys, kind=None, off=0):
+        """How many of the cells come out by a kind of reading, or by any but our algorithm.
+
+        With `off` each printed number is made wrong by so many points, up or else down.
+        """
+        served = lambda how: how == kind if kind else how != "ours"
         return sum(
-            any(near(self.value[k], v) for how, v in self.by[k].items() if kind in (None, how))
+            any(near(_wrong(self.value[k], off), v) for how, v in self.by[k].items() if served(how))
             for k in keys
         )
 
     def tallies(self):
-        """How many cells come out, by KNet's readings, plainly, and by any reading."""
+        """How many cells come out, by KNet's readings, plainly, and by any; and of wrong prints."""
         knet = [k for k in self.by if k[1] in KNETS]
         rivals = [k for k in self.by if k[1] not in KNETS]
-        plainly = sum(near(self.value[k], self.plain(k)[1]) for k in rivals)
+        plainly = lambda off=0: sum(
+            near(_wrong(self.value[k], off), self.plain(k)[1]) for k in rivals
+        )
+        some = lambda keys, *kinds: lambda off=0: self.count(keys, *kinds, off=off)
         lines = [
-            ("KNet, by the text", self.count(knet, "text"), knet),
-            ("KNet, by the program", self.count(knet, "program"), knet),
-            ("KNet, ours", self.count(knet, "ours"), knet),
+            ("KNet, by the text", some(knet, "text"), knet),
+            ("KNet, by the program", some(knet, "program"), knet),
+            ("KNet, ours", some(knet, "ours"), knet),
             ("the others, plainly", plainly, rivals),
-            ("the others, by some reading", self.count(rivals), rivals),
-            ("all, by some reading", self.count(self.by), self.by),
+            ("the others, by some reading", some(rivals), rivals),
+            ("all, by some reading", some(self.by), self.by),
         ]
-        return [{"cells": what, "come out": n, "of": len(keys)} for what, n, keys in lines]
+        return [
+            {
+                "cells": what,
+                "come out": count(),
+                "of": len(keys),
+                "had the print been wrong": f"{np.mean([count(off) for off in WRONG]):.1f}",
+            }
+            for what, count, keys in lines
+        ]
 
     def verdicts_on(self, name):
         """{KNet's cell on a set by the program, and another reading that is near: whether}."""
