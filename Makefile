@@ -99,7 +99,7 @@ $(STAMP): pyproject.toml $(LOCK)
 	@echo "setting up $(VENV) (a minute or two)"
 	$(PYTHON) -m venv $(VENV)
 	@if $(PY) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then set -ex; \
-		$(PIP) --require-hashes -r $(LOCK); \
+		$(PIP) --no-deps --require-hashes -r $(LOCK); \
 		$(PIP) --no-deps --no-build-isolation -e .; \
 	else set -ex; \
 		$(PIP) 'hatchling>=1.27'; \
