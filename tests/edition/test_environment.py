@@ -80,7 +80,7 @@ OTHER_NAMES |= {"bs4": "beautifulsoup4", "fontTools": "fonttools"}
 """Distributions whose name is not that of what is imported."""
 CORNERS = {("datasets", "pillow"), ("baselines", "pymanopt")}
 """What one function of the library needs, and the extra `notebooks` brings."""
-COMMANDS = set("ipykernel jupyter-book".split())
+COMMANDS = set("jupyter-book".split())
 COMMANDS |= set("sphinx-notfound-page sphinx-sitemap sphinxext-opengraph".split())
 COMMANDS |= set("pytest-cov pytest-xdist ruff".split())
 """What is run, or loaded by name, and not imported."""
