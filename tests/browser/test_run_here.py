@@ -36,6 +36,7 @@ WEEKLY = [
     "ch5/problem",
     "ch6/model",
     "ch7/next",
+    "ch8/scf",
     *(f"howto/{path.stem}" for path in sorted((ROOT / "book" / "howto").glob("*.ipynb"))),
 ]
 
