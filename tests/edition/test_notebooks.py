@@ -291,6 +291,7 @@ NOT_PLAIN = {
     "a label": r"^\$\$ *\(|^\([\w-]+\)=\s*$",
     "a display over several lines in a quote": r"^>\s*\$\$(?!.*\$\$)",
     "a display behind words in a quote": r"^> *[^$\s>].*\$\$",
+    "a display that breaks a list": r"^(?:\d+\.|[-*]) [^\n]*\n\$\$",
 }
 
 
