@@ -208,7 +208,7 @@ def test_next_is_the_next_page(path, notebook):
         assert (path.parent / link).resolve() == (ROOT / following).with_suffix(Path(link).suffix)
 
 
-NAMES = {name: i for i in ledger() for name in (title(i).lower(), f"thesis {title(i)}".lower())}
+NAMES = {title(claim).lower(): claim for claim in ledger()}
 INTO_THE_RECORD = re.compile(r"\[([^\]]+)\]\(\.\./record/[^)]+\)$")
 
 
@@ -223,7 +223,7 @@ def test_tables_of_the_course_say_what_the_ledger_says(notebook):
         said = INTO_THE_RECORD.fullmatch(last)
         if said and said[1] in VERDICTS:
             for name in re.split(r",\s+", ", ".join(items)):
-                claim = NAMES.get(name.lower()) or NAMES.get(f"thesis {name}".lower())
+                claim = NAMES.get(name.lower().removeprefix("thesis "))
                 assert claim is None or ledger()[claim].verdict == said[1], name
 
 
