@@ -16,6 +16,7 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 PYTEST := $(PY) -m pytest
 NBVAL := -p tools.nbval_plugin --nbval --nbval-current-env --nbval-sanitize-with=tools/nbval_sanitize.cfg \
 	--nbval-cell-timeout=120
+LINT = $(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy
 QUICK := $(if $(SLOW),, and not slow)$(if $(WEEKLY),, and not weekly)
 CELLS := $(if $(SLOW),,-m "not slow")
 CORE := kernels pairs gamma problem grassmann lbfgs starts bandwidth
@@ -45,16 +46,14 @@ offline: $(STAMP) ## pack the built book into a zip, to be read without a networ
 	$(PY) -m tools.offline
 
 test: $(STAMP) ## lint, tests, notebooks against their stored outputs, book, browser
-	$(PY) -m ruff check .
-	$(PY) -m ruff format --check .
+	$(LINT)
 	$(PYTEST) -n $(JOBS) --dist loadscope -m "not browser$(QUICK)"
 	$(PYTEST) -n $(JOBS) --dist loadscope $(NBVAL) $(CELLS) book
 	$(PY) -m tools.build_book
 	$(PYTEST) -n $(JOBS) --dist loadgroup -m "browser$(QUICK)" tests/browser
 
 quick: $(STAMP) ## lint and the tests of the core, in under a minute: while you work
-	$(PY) -m ruff check .
-	$(PY) -m ruff format --check .
+	$(LINT)
 	$(PYTEST) -q -n $(JOBS) -m "not slow" $(addprefix tests/test_,$(addsuffix .py,$(CORE)))
 
 anywhere: $(STAMP) ## tests and notebooks on every kind of processor (ARGS="--cores Haswell")
@@ -75,9 +74,8 @@ mutants: $(STAMP) ## random mutants of the library: do the tests notice? (SEED=1
 sabotage: $(STAMP) ## falsify the formulas behind each claim: do the checks notice? (SEED=1 ARGS)
 	$(PY) -m tools.sabotage --seed $(SEED) $(ARGS)
 
-lint: $(STAMP) ## only the linter and the formatter's check
-	$(PY) -m ruff check .
-	$(PY) -m ruff format --check .
+lint: $(STAMP) ## only the linter, the formatter's check and the types
+	$(LINT)
 
 format: $(STAMP) ## let the formatter and the linter mend what they can
 	$(PY) -m ruff check --fix .
@@ -88,7 +86,7 @@ lock: ## write the lock of Python 3.11 (UPGRADE=--upgrade for newer versions; ne
 		--generate-hashes --no-header --no-annotate $(UPGRADE) --quiet --output-file $(LOCK)
 
 clean: ## remove what was built; the environment, MathJax and the Python for browsers stay
-	rm -rf _build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find book ismlit tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml $(LOCK)

@@ -12,6 +12,7 @@ many. They test no second order: a start at a saddle or minimum is where they st
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -66,9 +67,10 @@ def dimension_growth(
     problem = as_problem(X, gamma, kernel, n_jobs)
     run = _Descent(problem, q, init, tol, max_iter, max_passes, random_state)
     W, steps, done = np.zeros((problem.d, 0)), 0, True
-    for j in range(q):
+    last = run.start.shape[1] - 1
+    for j in range(last + 1):
         start = _orthogonal(run.start[:, j], W)
-        log = run.record if j == q - 1 else None  # J of fewer columns is another function
+        log = run.record if j == last else None  # J of fewer columns is another function
         w, taken, settled = _grown_column(run, W, start, max_iter, log)
         W, steps, done = np.c_[W, w], steps + taken, done and settled
     return run.result(W, steps, done, "one column after the other")
@@ -278,7 +280,7 @@ class _Values:
             raise _Spent
 
 
-SOLVERS = {
+SOLVERS: dict[str, Callable[..., ISMResult]] = {
     "ism": ism,
     "published": published_ism,
     "dg": dimension_growth,

@@ -231,7 +231,7 @@ class Recipe:
 class LayerSolver:
     """What the layers of one fit share: Gamma, the samples HSIC is measured on, the recipe."""
 
-    search: ClassVar = {}
+    search: ClassVar[dict] = {}
     """Of `best_bandwidth`, where its own defaults are not wanted."""
 
     def __init__(self, y, recipe, rng):

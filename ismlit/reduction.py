@@ -619,7 +619,7 @@ class SemiSupervisedIKDR(ClusteringIKDR):
     1.0
     """
 
-    n_clusters: int | None = None
+    n_clusters: int | None = None  # type: ignore[assignment]  # known classes decide
     _: KW_ONLY
     weight: float = 1.0
 

@@ -570,7 +570,16 @@ def alternate(
     options = {} if callable(solver) else dict(tol=tol, random_state=random_state)
     if max_iter is not None:
         options["max_iter"] = max_iter
-    turns = _Turns(joint, k, q, SOLVERS.get(solver, solver), options, freeze, init, tol)
+    turns = _Turns(
+        joint,
+        k,
+        q,
+        SOLVERS[solver] if isinstance(solver, str) else solver,
+        options,
+        freeze,
+        init,
+        tol,
+    )
     turns.callback = callback
     for _ in range(max_turns):
         turns.turn_u(start)
@@ -587,7 +596,8 @@ def alternate(
 class _Turns:
     """One alternation: the U and W it has come to, and the objective after every half-turn."""
 
-    callback, climbed = None, False
+    callback: Callable | None = None
+    climbed = False
 
     def __init__(self, joint, k, q, solver, options, freeze, init, tol):
         self.joint, self.k, self.q, self.solver, self.options = joint, k, q, solver, options
