@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 from scipy.linalg import solve
@@ -27,6 +28,7 @@ from sklearn.svm import SVC
 
 from ismlit import datasets
 from ismlit.bandwidth import median_distance
+from ismlit.edition import results
 from ismlit.edition.experiments import SEED
 from ismlit.grassmann import principal_angles
 from ismlit.reduction import SupervisedIKDR
@@ -372,3 +374,43 @@ def rows(only="", folds=10, jobs=1):
                 if f"{name}/{method}".startswith(only):
                     found = row(name, method, q, folds=folds)
                     yield dict(set=name, method=method, size=q, **found)
+
+
+# ---------------------------------------------------------------- what the stored rows say
+
+PROJECTIONS = [method for method in PEERS if PEERS[method].weights]
+"""Methods whose weights can be read."""
+
+
+@cache
+def stored():
+    """The stored rows by (set, size, method)."""
+    return {(row["set"], row["size"], row["method"]): row for row in results("peers")}
+
+
+def scores(name, q, method):
+    """Test accuracies by fold, in %."""
+    return 100 * np.array(stored()[name, q, method]["test accuracy"])
+
+
+def percent(name, q, method):
+    """Their mean, as it is printed."""
+    return f"{round(float(scores(name, q, method).mean()), 6):.1f}"
+
+
+def usual(name, q, method):
+    """The parameter that most folds chose."""
+    choices = stored()[name, q, method]["chosen"]
+    return max(set(choices), key=choices.count)
+
+
+def best(name, q, among=None):
+    """The projection with the largest mean accuracy."""
+    here = [m for m in among or PROJECTIONS if (name, q, m) in stored()]
+    return max(here, key=lambda method: scores(name, q, method).mean())
+
+
+def near(name, q, method, margin=1):
+    """Whether it is within so many standard errors of the best projection, on the same folds."""
+    less = scores(name, q, best(name, q)) - scores(name, q, method)
+    return bool(less.mean() <= margin * less.std(ddof=1) / np.sqrt(len(less)) + 1e-9)
