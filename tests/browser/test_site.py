@@ -29,7 +29,7 @@ DESKTOP = {"width": 1280, "height": 900}
 AXE = "axe-core@4.10.3"
 AXE_DIR = ROOT / ".axe"
 THEMES = ("light", "dark")
-LONG = ("book/api.html", "book/ledger.html")  # axe takes half a minute for each
+LONG = ("book/api.html", "book/ledger.html", "book/reproduction.html", "book/errata.html")
 HEAVIEST = 1.5e6  # bytes that a page takes over the network when it is the first one seen
 RAW_MARKUP = re.compile(
     r"\{(?:eq|ref|numref|doc|func|class|term|cite(?::\w+)?|prf:\w+)\}`|:::|\$\$|\\begin\{|\]\(#"
@@ -71,12 +71,17 @@ def kind(page):
 
 
 def one_of_each_kind():
-    """All pages; slow are the two longest, and those of a kind that is looked at already."""
+    """All pages. Of a kind that is looked at already those of the course are slow, others weekly.
+
+    Weekly are the longest as well, for each of which axe takes a minute or two.
+    """
     kinds = set()
     for page in PAGES:
         if not isinstance(page, str):
             yield page
-        elif kind(page) in kinds or page in LONG:
+        elif page in LONG or (kind(page) in kinds and page.startswith("book/record")):
+            yield pytest.param(page, marks=pytest.mark.weekly)
+        elif kind(page) in kinds:
             yield pytest.param(page, marks=pytest.mark.slow)
         else:
             kinds.add(kind(page))
