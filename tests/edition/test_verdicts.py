@@ -9,7 +9,7 @@ import pytest
 
 from ismlit.edition import formulas, graph, layers, verdicts
 from ismlit.edition.cells import cells, known
-from ismlit.edition.experiments import table_4_2
+from ismlit.edition.experiments import table_3_1, table_4_2
 from ismlit.edition.ledger import (
     SIGNS,
     SLIPS,
@@ -291,3 +291,19 @@ def test_links_that_follow_from_others_are_left_out():
         "b": ["a"],
         "c": ["b"],
     }
+
+
+def test_notes_of_table_3_1_say_what_is_stored():
+    """The reading that is named, its numbers, and whether they are the print's to every digit."""
+    stored = results("table-3.1")
+    for row in printed("table-3.1"):
+        name = "tab-3.1-" + "-".join((row["set"], row["method"], row["init"]))
+        reading, cells = table_3_1.verdict(row, stored)
+        found = table_3_1.stored_row(stored, row, table_3_1.READINGS.get(reading, reading))
+        as_text = lambda cell: table_3_1.as_text(
+            found[cell], row[cell], row[f"{cell} sd"] or row[cell]
+        )
+        note = ledger()[name].note
+        assert ", ".join(f"{cell} {as_text(cell)}" for cell in cells) in note, name
+        assert ("Every printed digit" in note) == (min(cells.values()) == 2), name
+        assert note.startswith("As the text") == (reading == "text"), name
