@@ -300,10 +300,11 @@ def test_notes_of_table_3_1_say_what_is_stored():
         name = "tab-3.1-" + "-".join((row["set"], row["method"], row["init"]))
         reading, cells = table_3_1.verdict(row, stored)
         found = table_3_1.stored_row(stored, row, table_3_1.READINGS.get(reading, reading))
-        as_text = lambda cell: table_3_1.as_text(
-            found[cell], row[cell], row[f"{cell} sd"] or row[cell]
+        told = (
+            f"{cell} {table_3_1.as_text(found[cell], row[cell], row[f'{cell} sd'] or row[cell])}"
+            for cell in cells
         )
         note = ledger()[name].note
-        assert ", ".join(f"{cell} {as_text(cell)}" for cell in cells) in note, name
+        assert ", ".join(told) in note, name
         assert ("Every printed digit" in note) == (min(cells.values()) == 2), name
         assert note.startswith("As the text") == (reading == "text"), name
