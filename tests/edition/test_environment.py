@@ -82,7 +82,7 @@ CORNERS = {("datasets", "pillow"), ("baselines", "pymanopt")}
 """What one function of the library needs, and the extra `notebooks` brings."""
 COMMANDS = set("jupyter-book".split())
 COMMANDS |= set("sphinx-notfound-page sphinx-sitemap sphinxext-opengraph".split())
-COMMANDS |= set("pytest-cov pytest-xdist ruff".split())
+COMMANDS |= set("mypy pytest-cov pytest-xdist ruff".split())
 """What is run, or loaded by name, and not imported."""
 
 
