@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics import normalized_mutual_info_score, silhouette_score
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -200,7 +200,12 @@ def test_search_follows_its_rule(views):
     options = dict(sigmas=(0.1, 1.0, 4.0), weights=(1.0, 4.0), random_state=0)
     found = search(X, known, 2, **options)
     rows = found.rows
-    assert len(rows) == 6 and found.best == np.argmax([row["alignment"] for row in rows])
+    assert len(rows) == 6 and found.best == np.argmax([row["silhouette"] for row in rows])
+    model = found.model
+    apart = silhouette_score(model.embedding_, model.labels_)
+    assert found.chosen["silhouette"] == round(float(apart), 3)
+    aligned = search(X, known, 2, rule="alignment", **options)
+    assert aligned.best == np.argmax([row["alignment"] for row in rows])
     assert found.model.kernel_.sigma == found.chosen["sigma"]
     assert normalized_mutual_info_score(other, found.model.labels_) > 0.9
     thesis = search(X, known, 2, rule="thesis", **options)
@@ -248,13 +253,14 @@ def test_the_bound_is_that_of_the_frozen_problem(views, q):
 def test_preference_of_each_rule():
     """Rows made by hand, so that every branch decides once."""
     rows = [
-        dict(alignment=0.1, bound=0.2, quality=0.9),
-        dict(alignment=0.3, bound=0.5, quality=0.4),
-        dict(alignment=0.2, bound=1.5, quality=0.3),
-        dict(alignment=0.0, bound=1.1, quality=0.6),
+        dict(alignment=0.1, silhouette=0.5, bound=0.2, quality=0.9),
+        dict(alignment=0.3, silhouette=0.6, bound=0.5, quality=0.4),
+        dict(alignment=0.2, silhouette=0.8, bound=1.5, quality=0.3),
+        dict(alignment=0.0, silhouette=-1, bound=1.1, quality=0.6),
     ]
     best = lambda rule, rows: max(range(len(rows)), key=lambda i: _preference(rows[i], rule))
     assert best("alignment", rows) == 1
+    assert best("silhouette", rows) == 2
     assert best("thesis", rows) == 3  # met, and of those the highest quality
     assert best("thesis", rows[:2]) == 1  # not met: the closest
 

@@ -295,7 +295,7 @@ def plot_loadings(W, feature_names, ax=None):
     return ax
 
 
-def plot_search(search, keys=("quality", "novelty", "alignment", "bound")):
+def plot_search(search, keys=("quality", "silhouette", "alignment", "bound")):
     """The grid of a `Search`, one map for each of `keys`; a ring marks the pair chosen.
 
     Examples
