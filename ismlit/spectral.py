@@ -570,16 +570,8 @@ def alternate(
     options = {} if callable(solver) else dict(tol=tol, random_state=random_state)
     if max_iter is not None:
         options["max_iter"] = max_iter
-    turns = _Turns(
-        joint,
-        k,
-        q,
-        SOLVERS[solver] if isinstance(solver, str) else solver,
-        options,
-        freeze,
-        init,
-        tol,
-    )
+    solve = SOLVERS[solver] if isinstance(solver, str) else solver
+    turns = _Turns(joint, k, q, solve, options, freeze, init, tol)
     turns.callback = callback
     for _ in range(max_turns):
         turns.turn_u(start)
