@@ -18,7 +18,7 @@ from tools.toc import pages
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = notebooks_of(ROOT)
 LONGEST_CELL = {"course": 40, "record": 60}  # non-blank lines
-MOST_LINES = 175  # of code on a page of the course
+MOST_LINES = 160  # of code on a page of the course
 MOST_COURSE_PAGES = 56
 LONGEST_LINE = 85
 MACHINE_PATH = re.compile(
