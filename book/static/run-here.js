@@ -8,6 +8,7 @@ const here = document.querySelector("script[data-run-here]");
 const knows = JSON.parse(here.dataset.runHere);
 const base = new URL("python/", import.meta.url).href;
 const size = knows.files.reduce((sum, file) => sum + file.bytes, 0);
+const MEMORY = "about 700 MB"; // of the tab, after a page's cells have run
 const megabytes = bytes => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
 const seconds = time => `${time.toFixed(time < 10 ? 1 : 0)} s`;
 
@@ -116,14 +117,30 @@ class Cell {
     this.stored = this.output ? [...this.output.childNodes] : [];
     this.images = this.output ? [...this.output.querySelectorAll("img")] : [];
     this.results = [];
+    this.hasRun = false; // in the Python that is there now
+    this.source = this.pre.textContent.replace(/\n$/, "");
+    this.try = button("Run", "Run this cell, after those above", () => panel.start([this]));
+    this.try.className = "run-here-try";
+    if (!knows.refused) element.querySelector(".cell_input").append(this.try);
     element.runHere = this; // for tests
+  }
+
+  // What a reader has changed is kept until the tab is closed, also on the way to another page.
+  get kept() {
+    return kept.get(this.number, this.source);
+  }
+
+  change(source) {
+    kept.set(this.number, this.source, source);
+    this.pre.replaceChildren(...(source === this.source ? this.code : coloured(source)));
+    this.undo.hidden = source === this.source;
   }
 
   open() {
     if (this.editor) return;
-    const source = this.pre.textContent.replace(/\n$/, "");
+    this.try.hidden = true;
     this.area = element("textarea", {
-      value: source,
+      value: this.kept ?? this.source,
       spellcheck: false,
       autocapitalize: "off",
       autocomplete: "off",
@@ -131,22 +148,27 @@ class Cell {
       rows: 1,
     });
     this.area.setAttribute("aria-label", `Code of cell ${this.number}; Shift and Enter run it`);
-    this.area.addEventListener("input", () => {
-      this.pre.replaceChildren(...coloured(this.area.value));
-    });
+    this.area.addEventListener("input", () => this.change(this.area.value));
     this.area.addEventListener("keydown", event => this.key(event));
     const sheet = element("div", { className: "run-here-sheet" }); // as wide as its longest line
     this.editor = element("div", { className: "run-here-editor" }, sheet);
     this.pre.replaceWith(this.editor);
     sheet.append(this.pre, this.area);
     this.note = element("span", { className: "run-here-note" });
+    this.undo = button("Undo", "Show the book's code of this cell again", () => {
+      this.area.value = this.source;
+      this.change(this.source);
+    });
     this.bar = element(
       "div",
       { className: "run-here-bar" },
-      button("Run", "Run this cell (Shift and Enter)", () => run([this])),
-      button("Run to here", "Run all cells above, then this one", () => run(cells.slice(0, this.number))),
+      button("Run", "Run this cell, after those above that have not run (Shift and Enter)", () =>
+        run(this.wanted()),
+      ),
+      this.undo,
       this.note,
     );
+    this.change(this.area.value);
     this.element.querySelector(".cell_input").append(this.bar);
     if (!this.output) {
       this.output = element("div", { className: "cell_output docutils container" });
@@ -154,10 +176,16 @@ class Cell {
     }
   }
 
+  // This cell and those above that have not run, which it may rest on.
+  wanted() {
+    return cells.slice(0, this.number).filter(cell => cell === this || !cell.hasRun);
+  }
+
   close() {
     if (!this.editor) return;
+    this.change(this.source);
+    this.try.hidden = false;
     this.editor.replaceWith(this.pre);
-    this.pre.replaceChildren(...this.code);
     this.bar.remove();
     if (this.stored.length) this.output.replaceChildren(...this.stored);
     else this.output.remove();
@@ -170,7 +198,7 @@ class Cell {
     if (event.key !== "Enter") return;
     if (event.shiftKey) {
       event.preventDefault();
-      run([this]);
+      run(this.wanted());
       const next = cells.slice(this.number).find(cell => cell.area.checkVisibility());
       next?.area.focus();
     } else if (!event.ctrlKey && !event.altKey && !event.metaKey) {
@@ -211,10 +239,32 @@ class Cell {
   done(time) {
     if (!this.results.length) this.output.replaceChildren();
     const failed = this.results.some(result => result.kind === "error");
+    this.hasRun = true;
     this.mark(failed ? "failed" : "ran", failed ? "stopped" : `ran here in ${seconds(time)}`);
     return failed;
   }
 }
+
+// Changed sources in the tab's own storage; where it has none they live as long as the page.
+const kept = {
+  name: number => `run-here ${knows.page} ${number}`,
+  get(number, source) {
+    try {
+      const [of, changed] = JSON.parse(sessionStorage.getItem(this.name(number)) ?? "[]");
+      return of === source ? changed : undefined; // of this edition of the cell
+    } catch {
+      return undefined;
+    }
+  },
+  set(number, source, changed) {
+    try {
+      if (source === changed) sessionStorage.removeItem(this.name(number));
+      else sessionStorage.setItem(this.name(number), JSON.stringify([source, changed]));
+    } catch {
+      // a private window, or no room
+    }
+  },
+};
 
 const cells = [...document.querySelectorAll("article div.cell")]
   .filter(found => found.querySelector(".cell_input pre"))
@@ -251,7 +301,8 @@ function next() {
     const what = count.ran === 1
       ? `The cell ${count.failed ? "stopped with an error" : "has run"}`
       : `${count.ran} cells have run${count.failed ? `, ${count.failed} stopped with an error` : ""}`;
-    panel.state("done", `${what}. Change the code and run it again.`);
+    const left = cells.some(cell => !cell.hasRun);
+    panel.state("done", `${what}. Change the code and run it again${left ? ", or run another cell" : ""}.`);
     count = { ran: 0, failed: 0 };
     return;
   }
@@ -265,6 +316,8 @@ function receive(message) {
   const kinds = {
     loaded: () => panel.progress(message.loaded, message.total),
     fetching: () => running?.mark("running", `fetches ${message.address.split("/").at(-1)} …`),
+    importing: () =>
+      panel.state("running", `Cell ${running.number} of ${cells.length} imports ${message.name} …`),
     starting: () => panel.state("starting", "Python starts …"),
     ready() {
       isReady = true;
@@ -289,6 +342,7 @@ function receive(message) {
 function end(state, words) {
   worker?.terminate();
   for (const cell of [running, ...queue]) cell?.mark("", "not run");
+  for (const cell of cells) cell.hasRun = false;
   [worker, isReady, queue, running] = [null, false, [], null];
   count = { ran: 0, failed: 0 };
   panel.state(state, words);
@@ -303,10 +357,12 @@ class Panel {
     this.bar = element("progress", { max: size, hidden: true });
     this.bar.setAttribute("aria-label", "Loading Python");
     this.buttons = {
-      start: button("Run here", "Run this page's cells in your browser", () => this.start()),
+      start: button("Run here", "Load Python and open the cells; the first one runs", () =>
+        this.start(cells.slice(0, 1)),
+      ),
       all: button("Run all", "Run all cells from the first on", () => run(cells)),
       stop: button("Stop", "End Python; its variables are lost", () =>
-        end("stopped", "Stopped. Python's variables are gone: “Run to here” or “Run all” begins anew."),
+        end("stopped", "Stopped. Python's variables are gone: “Run” and “Run all” begin anew."),
       ),
       reset: button("Reset", "End Python and show the book's own code and results", () => this.reset()),
     };
@@ -321,11 +377,11 @@ class Panel {
     document.querySelector("article h1").after(this.section);
   }
 
-  start() {
+  start(wanted) {
     clicked = performance.now();
     for (const name of ["network", "ready", "first"]) delete this.section.dataset[name];
     for (const cell of cells) cell.open();
-    run(cells);
+    run(wanted.flatMap(cell => cell.wanted()));
   }
 
   reset() {
@@ -333,10 +389,12 @@ class Panel {
     for (const cell of cells) cell.close();
     this.state("idle", "");
     const licences = element("a", { href: `${base}LICENSES.txt` }, "free software");
+    const changed = cells.filter(cell => cell.kept !== undefined).length;
     this.words.replaceChildren(
+      changed ? `What you changed on this page is kept (${changed}): “Run here” shows it. ` : "",
       `The cells of this page, to change and run in your browser: ${megabytes(size)} of `,
       licences,
-      " at the first visit, kept for the next. ",
+      ` at the first visit, kept for the next, and ${MEMORY} of memory. `,
       knows.data.length ? "Some cells fetch public data sets, by their pinned addresses on GitHub." : "",
     );
   }

@@ -161,9 +161,11 @@ def open_page(tab, address, page):
 
 
 def run_all(tab, address, page):
-    """Press the button, wait until all cells have run; their results."""
-    open_page(tab, address, page).get_by_role("button", name="Run here", exact=True).click()
-    tab.wait_for_function(ENDED, timeout=PATIENCE)
+    """Press both buttons, wait until all cells have run; their results."""
+    panel = open_page(tab, address, page)
+    for name in ("Run here", "Run all"):
+        panel.get_by_role("button", name=name, exact=True).click()
+        tab.wait_for_function(ENDED, timeout=PATIENCE)
     assert tab.evaluate(STATE) == "done", tab.locator(".run-here-words").text_content()
     return tab.evaluate(RESULTS)
 
@@ -208,6 +210,37 @@ def test_a_reader_changes_sigma_and_the_certificate_changes(tab, address):
     assert tab.locator("article textarea").count() == 0
 
 
+def test_a_cell_runs_after_those_above_and_what_is_changed_is_kept(tab, address):
+    """A sleep ends in time; an error names its line; a reload keeps the reader's code."""
+    open_page(tab, address, "howto/reduce")
+    cell = tab.locator("article div.cell:has(.run-here-try)").nth(1)
+    cell.get_by_role("button", name="Run", exact=True).click()
+    tab.wait_for_function(ENDED, timeout=PATIENCE)
+    ran = "document.querySelectorAll('article div.cell[data-run-here=ran]').length"
+    assert tab.evaluate(ran) == 2  # the one asked for, and the one above
+    cell = tab.locator("article div.cell:has(textarea)").nth(1)
+
+    def output(source):
+        cell.locator("textarea").fill(source)
+        cell.locator("textarea").press("Shift+Enter")
+        tab.wait_for_function(ENDED, timeout=PATIENCE)
+        return cell.locator(".cell_output").text_content()
+
+    slept = "import time\nbegan = time.time()\ntime.sleep(0.3)\nprint(time.time() - began)"
+    assert 0.3 <= float(output(slept)) < 3
+    assert "Line 2, 1 / 0: ZeroDivisionError" in output("2\n1 / 0")
+    assert "Line 1, 3 +: SyntaxError" in output("3 +")
+    tab.reload()
+    panel = tab.locator(".run-here")
+    assert "What you changed on this page is kept (1)" in panel.text_content()
+    panel.get_by_role("button", name="Run here", exact=True).click()
+    assert cell.locator("textarea").input_value() == "3 +"
+    cell.get_by_role("button", name="Undo").click()
+    tab.wait_for_function(ENDED, timeout=PATIENCE)
+    panel.get_by_role("button", name="Reset").click()
+    assert "kept (1)" not in panel.text_content()
+
+
 def test_the_second_visit_loads_nothing(tab, address):
     """Python is kept in the browser; an error is shown, without colours of a terminal."""
     panel = open_page(tab, address, "howto/reduce")
@@ -219,7 +252,7 @@ def test_the_second_visit_loads_nothing(tab, address):
         tab.wait_for_function("() => 'network' in document.querySelector('.run-here').dataset")
     assert panel.get_attribute("data-network") == "0"
     output = tab.locator("article div.cell .cell_output").first
-    output.get_by_text("ZeroDivisionError").wait_for()
+    output.get_by_text("ZeroDivisionError").first.wait_for()
     assert "\x1b" not in output.text_content()
     tab.evaluate(  # at once: an error may end the run, and the button with it
         """() => document.querySelectorAll(".run-here button").forEach(

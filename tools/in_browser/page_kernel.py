@@ -134,6 +134,17 @@ def fetch(url):
     return data
 
 
+class Announcer:
+    """Says which large package is being imported, the first time; it finds none itself."""
+
+    names = {name: name for name in ("scipy", "matplotlib", "sympy", "pandas")}
+    names["sklearn"] = "scikit-learn"
+
+    def find_spec(self, name, path=None, target=None):
+        if found := self.names.pop(name, None):
+            send("importing", name=found)
+
+
 def start(page):
     """Make everything ready for the cells of the notebook `page`, like "ch5/idea"."""
     sys.modules["__main__"] = SPACE
@@ -148,6 +159,7 @@ def start(page):
 
     SPACE.display, SPACE.get_ipython = display, IPython.get_ipython
     widen()
+    sys.meta_path.insert(0, Announcer())
     folder = os.path.join(os.path.dirname(ismlit.__file__), "edition", "_book")
     os.chdir(os.path.join(folder, os.path.dirname(page)))
 
@@ -168,13 +180,21 @@ def run(source, name):
                 show(*bundle(value))
         flush()
     except BaseException as error:
-        send("error", name=type(error).__name__, text=told(error), why=why(error))
+        send("error", name=type(error).__name__, text=told(error), why=why(error, source, name))
     sys.stdout.flush()
     sys.stderr.flush()
 
 
-def why(error):
-    """In plain words what a page in a browser lacks, if that is what stopped the cell."""
+def line_of(error, name):
+    """Number of the cell's line at which it stopped, or None."""
+    if isinstance(error, SyntaxError) and error.filename == name:
+        return error.lineno
+    steps = traceback.extract_tb(error.__traceback__)
+    return next((step.lineno for step in reversed(steps) if step.filename == name), None)
+
+
+def why(error, source, name):
+    """In plain words what stopped the cell: what a page in a browser lacks, or a line of it."""
     words = str(error)
     if isinstance(error, OSError) and words.startswith("data file"):
         file = words.partition(" is not in")[0]
@@ -183,12 +203,19 @@ def why(error):
         return f"This cell needs the package {error.name}, which is not part of the page."
     if isinstance(error, RuntimeError) and "start new thread" in words:
         return "This cell needs several threads; Python has one in the browser."
-    return ""
+    line = line_of(error, name)
+    if line is None:
+        return ""
+    code = (source.splitlines() or [""])[line - 1].strip()
+    if isinstance(error, SyntaxError) and code.startswith(("%", "!")):
+        return f"Line {line}, {code}, is a command to Jupyter; here is Python alone."
+    what = error.msg if isinstance(error, SyntaxError) else words
+    return f"Line {line}, {code}: {type(error).__name__}{': ' if what else ''}{what}"
 
 
 def told(error):
     """The traceback without this file's part of it, and without colours."""
-    steps = error.__traceback__
+    steps = None if isinstance(error, SyntaxError) else error.__traceback__
     while steps is not None and steps.tb_frame.f_code.co_filename == __file__:
         steps = steps.tb_next
     text = "".join(traceback.format_exception(type(error), error, steps))
