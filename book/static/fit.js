@@ -1,14 +1,14 @@
-/* A displayed formula somewhat wider than its column is set smaller, so that it is seen whole; one
-   that would become too small keeps its size and scrolls in its box. A picture that scrolls, on a
-   phone, can be reached by the keyboard. */
+/* A displayed formula or a table somewhat wider than its column is set smaller, so that it is seen
+   whole; one that would become smaller than the text keeps its size and scrolls in its box. A picture
+   that scrolls, on a phone, can be reached by the keyboard. */
 (() => {
-  const LEAST = 0.65;
+  const LEAST = 0.79; // displayed formulas are larger than the text by this
   const widths = new WeakMap();
   function fit(box) {
-    const formula = box.querySelector("mjx-math");
-    formula.style.fontSize = "";
+    const inner = box.querySelector("mjx-math, table");
+    inner.style.fontSize = "";
     const share = 0.99 * box.clientWidth / box.scrollWidth;
-    if (share < 0.99 && share >= LEAST) formula.style.fontSize = `${100 * share}%`;
+    if (share < 0.99 && share >= LEAST) inner.style.fontSize = `${100 * share}%`;
   }
   const observer = new ResizeObserver((entries) => entries.forEach(({ target }) => {
     const width = target.clientWidth;
@@ -20,7 +20,7 @@
   }));
   const watch = (found) => document.querySelectorAll(found).forEach((box) => observer.observe(box));
   window.addEventListener("load", async () => {
-    watch(".wide-picture");
+    watch(".wide-picture, .bd-article .text_html > div:has(> table)");
     await window.MathJax?.startup?.promise;
     watch('.bd-article mjx-container[display="true"]');
   });

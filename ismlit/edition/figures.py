@@ -125,7 +125,7 @@ def drawing(figure):
     return re.sub(r"(<svg[^>]*>)", rf"\1{_theme(text)}", text, count=1)
 
 
-def _pixels(figure):
+def pixels_of(figure, box="tight", heavy=HEAVY):
     """A figure as PNG of few colours, a quarter of the bytes; and its size on the page.
 
     It has no ground; what is black becomes a grey that is read on the paper of both themes, and
@@ -135,7 +135,7 @@ def _pixels(figure):
     from PIL import Image
 
     file = io.BytesIO()
-    options = dict(dpi=SCALE * figure.dpi, bbox_inches="tight", transparent=True)
+    options = dict(dpi=SCALE * figure.dpi, bbox_inches=box, transparent=True)
     figure.savefig(file, format="png", **options)
     pixels = np.array(Image.open(file).convert("RGBA"))
     low, high = pixels[..., :3].min(axis=-1), pixels[..., :3].max(axis=-1)
@@ -146,7 +146,7 @@ def _pixels(figure):
     for colours in (256, 64):
         small = io.BytesIO()
         image.quantize(colours, Image.Quantize.FASTOCTREE).save(small, "PNG", optimize=True)
-        if small.tell() <= HEAVY:
+        if small.tell() <= heavy:
             break
     return small.getvalue(), [round(side / SCALE) for side in image.size]
 
@@ -164,7 +164,7 @@ def bundle(figure, include=None, exclude=None):
     -------
     data, metadata : dict
     """
-    pixels, (width, height) = _pixels(figure)
+    pixels, (width, height) = pixels_of(figure)
     data, said = {"image/png": pixels}, {"image/png": dict(width=width, height=height)}
     text = drawing(figure)
     if len(text) <= LARGEST:

@@ -1,8 +1,9 @@
-"""The front page's figure: a direction in the plane that turns, step by step, on a static page.
+"""Figures that a reader moves on a static page, without a kernel, a network or a library.
 
-The reader drags the line, the curve or a sample, and the page computes both iterations anew, by a
+`slides` shows one of several figures, drawn beforehand, by a slider. `turning` is the front page's:
+the reader drags the line, the curve or a sample, and the page computes both iterations anew, by a
 script (`templates/turning.js`) that does what `published_path` and the solver's level shift do here
-and is tested against them. It needs no kernel, no network and no library.
+and is tested against them.
 """
 
 from __future__ import annotations
@@ -105,6 +106,48 @@ def turning(X, y, sigma, steps=12, shown=5):
     }
     packed = json.dumps(data, separators=(",", ":"))
     return HTML(render("turning.html.j2", data=packed, still=_still(shown)))
+
+
+def slides(draw, values, name, alt, shown=0):
+    """A figure with a slider over `values`: an object that Jupyter shows as HTML.
+
+    Where no script runs, and in print, the figure of ``values[shown]`` stands still.
+
+    Parameters
+    ----------
+    draw : callable
+        Takes a value, returns a matplotlib figure. All should have one size and the same limits.
+    values : sequence
+        What the slider goes through; each is shown as it is printed.
+    name : str
+        What is moved, in words.
+    alt : str
+        What the figure shows, for who does not see it.
+    shown : int
+        Number of the value at which the slider stands first.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from ismlit.edition.live import slides
+    >>> moved = slides(lambda s: Figure(figsize=(2, 1)), [0.5, 1.0], "bandwidth", "nothing")
+    >>> moved.data.count("data:image/png")  # two figures, and the one that is shown
+    3
+    """
+    import matplotlib.pyplot as plt
+    from IPython.display import HTML
+
+    from ismlit.edition.figures import pixels_of
+
+    frames = []
+    for value in values:
+        figure = draw(value)
+        pixels, (width, _) = pixels_of(figure, box=None, heavy=0)
+        plt.close(figure)
+        frames.append("data:image/png;base64," + base64.b64encode(pixels).decode())
+    labels = [str(value) for value in values]
+    given = dict(frames=frames, labels=labels, moved=name, alt=alt, shown=shown, width=width)
+    return HTML(render("slides.html.j2", **given))
 
 
 def _still(step):

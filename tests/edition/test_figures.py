@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from ismlit.edition.figures import INK, LARGEST, SCALE, _pixels, bundle, drawing, register
+from ismlit.edition.figures import INK, LARGEST, SCALE, bundle, drawing, pixels_of, register
 from tools.execute_notebooks import execute
 
 
@@ -98,7 +98,7 @@ def test_points_of_one_style_say_it_once():
 def test_pixels_have_no_ground_and_an_ink_for_both_themes():
     from PIL import Image
 
-    picture, _ = _pixels(scatter(200))
+    picture, _ = pixels_of(scatter(200))
     pixels = np.array(Image.open(io.BytesIO(picture)).convert("RGBA"))
     seen = pixels[pixels[..., 3] > 200]
     assert np.all(pixels[0, 0, 3] == 0) and len(seen) > 100

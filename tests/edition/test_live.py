@@ -1,12 +1,16 @@
 """The front page's figure shows what the solvers do."""
 
+import base64
 import html
 import json
 import re
 import warnings
+from io import BytesIO
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
+from PIL import Image
 
 from ismlit.edition.live import (
     degrees,
@@ -14,6 +18,7 @@ from ismlit.edition.live import (
     example,
     published_path,
     safeguarded_path,
+    slides,
     turning,
 )
 from ismlit.gamma import class_table
@@ -68,3 +73,22 @@ def test_the_figure_has_the_data():
     assert DATA["start"] == pytest.approx(taylor, abs=0.06)
     for name, value in DATA["constants"].items():
         assert getattr(CONSTANTS, name) == value
+
+
+def test_slides_hold_each_figure_and_the_one_that_stands_still():
+    def draw(height):
+        figure = Figure(figsize=(2, 1))
+        ax = figure.add_axes([0, 0, 1, 1], ylim=(0, 1))
+        ax.axhline(height)
+        ax.set_axis_off()
+        return figure
+
+    text = slides(draw, [0.25, 0.75], "height", "a <line>", shown=1).data
+    frames = html.unescape(re.search(r'data-frames="([^"]*)"', text)[1]).split()
+    rows = []
+    for frame in frames:
+        image = Image.open(BytesIO(base64.b64decode(frame.partition(",")[2])))
+        seen = np.array(image.convert("RGBA"))[..., 3] > 200
+        rows.append(np.flatnonzero(seen.any(axis=1))[0] / len(seen))
+    assert rows[0] > 0.6 and rows[1] < 0.3  # each in its own height
+    assert f'src="{frames[1]}"' in text and "a &lt;line&gt;" in text
