@@ -572,8 +572,9 @@ class SemiSupervisedIKDR(ClusteringIKDR):
     """Cluster in a linear subspace of X, guided by labels or scores of some samples.
 
     Maximises Tr(U' D^(-1/2) K_XW D^(-1/2) U) + weight Tr(K_XW F F') over orthonormal W and U
-    in turns, D = diag(K_XW 1). F holds the centred labels, scaled to spectral norm 1, so that
-    a weight of 1 is as much as the clustering itself.
+    in turns, D = diag(K_XW 1). F holds the centred labels, scaled to spectral norm 1. Their
+    kernel is not divided by the degrees: a weight below 1 may outweigh the clustering, whose
+    part is at most n_clusters.
 
     Parameters
     ----------
