@@ -12,7 +12,6 @@ from matplotlib.colors import ListedColormap
 from matplotlib.ticker import MaxNLocator
 from sklearn.utils import _safe_indexing
 
-from ismlit.edition.figures import SCALE
 from ismlit.pairs import gram
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -447,51 +446,6 @@ def plot_kernels(views, y):
         bottom.imshow(gram(kernel, Z[order]), cmap="Blues", vmin=0, vmax=1)
         bottom.set(xticks=[], yticks=[])
     return axes
-
-
-def film(frames, y, titles, seconds=4.0):
-    """An animated PNG that plays once and stops: images Z (n, 2) after each of some stages.
-
-    Shown by any browser without a script; its file is that of the last frame where animation is
-    not supported. Returns an IPython Image.
-
-    Examples
-    --------
-    >>> from ismlit.datasets import make_spiral
-    >>> from ismlit.edition.plots import film
-    >>> X, arm = make_spiral(300, random_state=0)
-    >>> image = film([X, X / 2], arm, ["before", "after"], seconds=2.0)
-    >>> image.data[1:4]
-    b'PNG'
-    """
-    import io
-
-    from IPython.display import Image
-    from PIL import Image as Picture
-
-    low, high = np.min([Z.min(0) for Z in frames], 0), np.max([Z.max(0) for Z in frames], 0)
-    margin, pictures = 0.05 * (high - low), []
-    for Z, title in zip(frames, titles):
-        figure, ax = plt.subplots(figsize=(4.2, 3.6), layout="constrained")
-        _scatter(ax, Z, y, size=9, alpha=0.6).set(xticks=[], yticks=[])
-        ax.set_xlim(low[0] - margin[0], high[0] + margin[0])
-        ax.set_ylim(low[1] - margin[1], high[1] + margin[1])
-        ax.set_title(title, fontsize="medium")
-        file = io.BytesIO()
-        figure.savefig(file, format="png", dpi=SCALE * figure.dpi)
-        plt.close(figure)
-        pictures.append(Picture.open(file).convert("P", palette=Picture.Palette.ADAPTIVE))
-    file, each = io.BytesIO(), 1000 * seconds / len(pictures)
-    pictures[-1].save(
-        file,
-        format="png",
-        save_all=True,
-        default_image=True,
-        append_images=pictures,
-        duration=each,
-        loop=1,
-    )
-    return Image(file.getvalue(), format="png", width=pictures[0].width // SCALE)
 
 
 def plot_decision(model, X, y, ax=None):
