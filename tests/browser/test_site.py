@@ -471,6 +471,18 @@ def test_the_front_page_s_figure_plays(on_page):
     assert "step 5" in said.text_content()
 
 
+@pytest.mark.parametrize("page", ["ch3/problem", "ch4/objective", "ch5/safeguard", "ch6/layers"])
+def test_a_slider_changes_the_figure_and_says_its_value(page, on_page):
+    figure = on_page(f"book/{page}.html").locator(".slides")
+    slider, image = figure.get_by_role("slider"), figure.locator("img")
+    frames = figure.get_attribute("data-frames").split()
+    labels = figure.get_attribute("data-labels").split("|")
+    for key, place in (("Home", 0), ("ArrowRight", 1), ("End", -1)):
+        slider.press(key)
+        assert image.get_attribute("src") == frames[place]
+        assert slider.get_attribute("aria-valuetext").endswith(f": {labels[place]}")
+
+
 def test_the_front_page_s_figure_computes_what_the_library_does(on_page):
     """The script's two iterations against those of Python, from three starts."""
     from ismlit import Gaussian, Problem, ism, label_gamma
