@@ -119,7 +119,7 @@ class Cell {
     this.results = [];
     this.hasRun = false; // in the Python that is there now
     this.source = this.pre.textContent.replace(/\n$/, "");
-    this.try = button("Run", "Run this cell, after those above", () => panel.start([this]));
+    this.try = button("Run", "Run this cell, after those above", () => panel.start(this));
     this.try.className = "run-here-try";
     if (!knows.refused) element.querySelector(".cell_input").append(this.try);
     element.runHere = this; // for tests
@@ -127,11 +127,11 @@ class Cell {
 
   // What a reader has changed is kept until the tab is closed, also on the way to another page.
   get kept() {
-    return kept.get(this.number, this.source);
+    return drafts.get(this.number, this.source);
   }
 
   change(source) {
-    kept.set(this.number, this.source, source);
+    drafts.set(this.number, this.source, source);
     this.pre.replaceChildren(...(source === this.source ? this.code : coloured(source)));
     this.undo.hidden = source === this.source;
   }
@@ -246,7 +246,7 @@ class Cell {
 }
 
 // Changed sources in the tab's own storage; where it has none they live as long as the page.
-const kept = {
+const drafts = {
   name: number => `run-here ${knows.page} ${number}`,
   get(number, source) {
     try {
@@ -317,7 +317,7 @@ function receive(message) {
     loaded: () => panel.progress(message.loaded, message.total),
     fetching: () => running?.mark("running", `fetches ${message.address.split("/").at(-1)} …`),
     importing: () =>
-      panel.state("running", `Cell ${running.number} of ${cells.length} imports ${message.name} …`),
+      running && panel.state("running", `Cell ${running.number} of ${cells.length} imports ${message.name} …`),
     starting: () => panel.state("starting", "Python starts …"),
     ready() {
       isReady = true;
@@ -358,7 +358,7 @@ class Panel {
     this.bar.setAttribute("aria-label", "Loading Python");
     this.buttons = {
       start: button("Run here", "Load Python and open the cells; the first one runs", () =>
-        this.start(cells.slice(0, 1)),
+        this.start(cells[0]),
       ),
       all: button("Run all", "Run all cells from the first on", () => run(cells)),
       stop: button("Stop", "End Python; its variables are lost", () =>
@@ -377,11 +377,11 @@ class Panel {
     document.querySelector("article h1").after(this.section);
   }
 
-  start(wanted) {
+  start(cell) {
     clicked = performance.now();
     for (const name of ["network", "ready", "first"]) delete this.section.dataset[name];
-    for (const cell of cells) cell.open();
-    run(wanted.flatMap(cell => cell.wanted()));
+    for (const each of cells) each.open();
+    run(cell.wanted());
   }
 
   reset() {

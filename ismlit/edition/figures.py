@@ -125,7 +125,7 @@ def drawing(figure):
     return re.sub(r"(<svg[^>]*>)", rf"\1{_theme(text)}", text, count=1)
 
 
-def pixels_of(figure, box="tight", heavy=HEAVY):
+def pixels_of(figure, box="tight", palettes=(256, 64)):
     """A figure as PNG of few colours, a quarter of the bytes; and its size on the page.
 
     It has no ground; what is black becomes a grey that is read on the paper of both themes, and
@@ -143,10 +143,10 @@ def pixels_of(figure, box="tight", heavy=HEAVY):
     pixels[grey & (high < 110), :3] = INK
     pixels[grey & (low > 250), 3] = 0
     image = Image.fromarray(pixels)
-    for colours in (256, 64):
+    for colours in palettes:
         small = io.BytesIO()
         image.quantize(colours, Image.Quantize.FASTOCTREE).save(small, "PNG", optimize=True)
-        if small.tell() <= heavy:
+        if small.tell() <= HEAVY:
             break
     return small.getvalue(), [round(side / SCALE) for side in image.size]
 

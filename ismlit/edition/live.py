@@ -142,7 +142,7 @@ def slides(draw, values, name, alt, shown=0):
     frames = []
     for value in values:
         figure = draw(value)
-        pixels, (width, _) = pixels_of(figure, box=None, heavy=0)
+        pixels, (width, _) = pixels_of(figure, box=None, palettes=(64,))
         plt.close(figure)
         frames.append("data:image/png;base64," + base64.b64encode(pixels).decode())
     labels = [str(value) for value in values]

@@ -328,6 +328,7 @@ def sizes_stored(table, name):
 def test_numbers_in_the_notes_of_the_supervised_tables_are_stored(table):
     """To the digits that are given, in the units used: percent, thousands, millions."""
     checked = 0
+    stored = {n: np.array(list(sizes_stored(f"table-{table}", n))) for n in SETS.values()}
     for name, claim in ledger().items():
         row = re.match(rf"tab-{table}-({'|'.join(SETS)})", name)
         told = re.sub(r"\(printed.*?\)", "", claim.note)
@@ -337,8 +338,7 @@ def test_numbers_in_the_notes_of_the_supervised_tables_are_stored(table):
             value = float(number)
             least = value / 200 if "e" in number or "." not in number else 0
             last = 10.0 ** -len(number.partition(".")[2]) if "e" not in number else 0
-            stored = np.array(list(sizes_stored(f"table-{table}", SETS[row[1]])))
-            units = np.outer(stored, [1, 100, 1e-3, 1e-4, 1e-6])
+            units = np.outer(stored[SETS[row[1]]], [1, 100, 1e-3, 1e-4, 1e-6])
             assert np.abs(units - value).min() <= max(last / 1.9, least), f"{name}: {number}"
             checked += 1
     assert checked > 15

@@ -180,20 +180,25 @@ def run(source, name):
                 show(*bundle(value))
         flush()
     except BaseException as error:
-        send("error", name=type(error).__name__, text=told(error), why=why(error, source, name))
+        send("error", name=type(error).__name__, text=told(error, name), why=why(error, name))
     sys.stdout.flush()
     sys.stderr.flush()
 
 
+def is_unread(error, name):
+    """Whether the cell is no Python, so that none of it has run."""
+    return isinstance(error, SyntaxError) and error.filename == name
+
+
 def line_of(error, name):
     """Number of the cell's line at which it stopped, or None."""
-    if isinstance(error, SyntaxError) and error.filename == name:
+    if is_unread(error, name):
         return error.lineno
     steps = traceback.extract_tb(error.__traceback__)
     return next((step.lineno for step in reversed(steps) if step.filename == name), None)
 
 
-def why(error, source, name):
+def why(error, name):
     """In plain words what stopped the cell: what a page in a browser lacks, or a line of it."""
     words = str(error)
     if isinstance(error, OSError) and words.startswith("data file"):
@@ -206,16 +211,16 @@ def why(error, source, name):
     line = line_of(error, name)
     if line is None:
         return ""
-    code = (source.splitlines() or [""])[line - 1].strip()
-    if isinstance(error, SyntaxError) and code.startswith(("%", "!")):
+    code = linecache.getline(name, line).strip()
+    if is_unread(error, name) and code.startswith(("%", "!")):
         return f"Line {line}, {code}, is a command to Jupyter; here is Python alone."
     what = error.msg if isinstance(error, SyntaxError) else words
     return f"Line {line}, {code}: {type(error).__name__}{': ' if what else ''}{what}"
 
 
-def told(error):
+def told(error, name):
     """The traceback without this file's part of it, and without colours."""
-    steps = None if isinstance(error, SyntaxError) else error.__traceback__
+    steps = None if is_unread(error, name) else error.__traceback__
     while steps is not None and steps.tb_frame.f_code.co_filename == __file__:
         steps = steps.tb_next
     text = "".join(traceback.format_exception(type(error), error, steps))
