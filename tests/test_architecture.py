@@ -279,8 +279,10 @@ def claims_of(module):
 
 def documented():
     """(module, name) of everything that the reference shows."""
-    page = (PACKAGE.parent / "book" / "api.md").read_text(encoding="utf-8")
-    for module, members in re.findall(r"automodule:: ismlit\.([\w.]+)\n +:members:(.*)", page):
+    pages = sorted((PACKAGE.parent / "book" / "reference").glob("*.md"))
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    yield from re.findall(r"autoclass:: ismlit\.(\w+)\.(\w+)", text)
+    for module, members in re.findall(r"automodule:: ismlit\.([\w.]+)\n +:members:(.*)", text):
         names = [name.strip() for name in members.split(",") if name.strip()]
         for name in names or [name for name, _ in public(module) if "." not in name]:
             yield module, name

@@ -2,14 +2,21 @@
 
 A notebook is written in what JupyterLab, VS Code, Colab, GitHub and this book all show: a statement
 is a block quote with a bold lead, an exercise a paragraph with one, a caption a line in italics
-below its cell. Here they get the classes by which ``book.css`` draws boxes and captions.
+below its cell. Here they get the classes by which ``book.css`` draws boxes and captions. And a page
+in Markdown shows a figure of a notebook by a directive, ``stored-figure PAGE CELL``.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
+from pathlib import Path
 
 from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from ismlit import _MODULE_OF
 
 STATEMENTS = "Theorem Lemma Proposition Corollary Definition Algorithm Remark Thesis".split()
 
@@ -65,7 +72,45 @@ def mark(app, doctree):
             formula += nodes.Text(text)
 
 
+class StoredFigure(SphinxDirective):
+    """The figure that a cell of a notebook has stored: its page below ``book``, the cell's id."""
+
+    required_arguments = 2
+
+    def run(self):
+        page, name = self.arguments
+        source = Path(self.env.srcdir, "book", f"{page}.ipynb")
+        self.env.note_dependency(str(source))
+        cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
+        cell = next(cell for cell in cells if cell["id"] == name)
+        svg = next(o["data"]["image/svg+xml"] for o in cell["outputs"] if "data" in o)
+        file = Path(self.env.doctreedir, "stored-figures", f"{name}.svg")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("".join(svg), encoding="utf-8")
+        uri = "/" + os.path.relpath(file, self.env.srcdir)
+        image = nodes.image(uri=uri, alt=cell["metadata"]["mystnb"]["image"]["alt"])
+        return [nodes.container("", image, classes=["cell_output"])]
+
+
+def as_imported(app, env, node, shown):
+    """Lead a name that is imported from ismlit itself to where the reference has it.
+
+    What a docstring names and the reference leaves out stays a plain word: `autolink` has seen
+    that it can be imported.
+    """
+    if node["reftype"] != "obj":
+        return None
+    name = node["reftarget"].removeprefix("ismlit.")
+    if name not in _MODULE_OF:
+        return shown
+    home = f"ismlit.{_MODULE_OF[name]}.{name}"
+    domain = env.get_domain("py")
+    return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", home, node, shown)
+
+
 def setup(app):
     """For Sphinx."""
     app.connect("doctree-read", mark)
+    app.connect("missing-reference", as_imported)
+    app.add_directive("stored-figure", StoredFigure)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
