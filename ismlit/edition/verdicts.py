@@ -22,6 +22,7 @@ from ismlit.edition.cells import cells, known, notebooks
 from ismlit.edition.evidence import KNOWN
 from ismlit.edition.experiments import report
 from ismlit.edition.ledger import (
+    KINDS,
     SCOPES,
     SIGNS,
     SLIPS,
@@ -104,9 +105,18 @@ class Verdicts:
         return self.part("claim.html.j2", c=c, highlight=_highlight, **links)
 
 
-def heading(claim_id):
-    """What stands above a claim's page."""
-    return f"Equation {title(claim_id)}" if claim_id.startswith("eq-") else title(claim_id)
+def heading(claim_id, most=72):
+    """What stands above a claim's page: its number, or where it is from and what it says."""
+    name = title(claim_id)
+    if claim_id.startswith("eq-"):
+        return f"Equation {name}"
+    kind = claim_id.partition("-")[0]
+    if kind in KINDS.keys() - {"sec", "txt"} or ": (" in name:
+        return name
+    says = re.split(r"[.;:] ", ledger()[claim_id].says)[0].rstrip(".")
+    if len(says) > most:
+        says = says[:most].rsplit(" ", 1)[0].rstrip(",") + " …"
+    return f"{name.partition(':')[0]}: {says}"
 
 
 _cells, _known = cache(cells), cache(known)
@@ -360,6 +370,6 @@ def claim_pages(reference):
                 body=view.claim(c.id, code),
             )
             for way, other in (("before", before), ("after", after)):
-                values[way] = escape(title(other.id)) if other else "The ledger of claims"
+                values[way] = escape(heading(other.id)) if other else "The ledger of claims"
                 values[f"{way}-link"] = f"{quote(other.id)}.html" if other else "../ledger.html"
             yield c.id, values

@@ -120,8 +120,7 @@ def test_a_claim_s_page_says_all_about_it(key):
 
 def says_all(claim, body):
     text = text_of(body.partition('<details class="claim-cell">')[0])
-    equation = "Equation " * claim.id.startswith("eq-")
-    assert f"<h1>{equation}{title(claim.id)}</h1>" in body
+    assert f"<h1>{verdicts.heading(claim.id)}</h1>" in unescape(body)
     assert f"{SIGNS[claim.verdict]} {claim.verdict}" in text
     assert f"v-{claim.verdict.replace(' ', '-')}" in body
     assert not claim.slip or SLIPS[claim.slip] in text
@@ -136,13 +135,23 @@ def says_all(claim, body):
         assert piece.kind != "tex" or escape(rf"\({piece.tex}\)") in body
 
 
+def test_a_claim_is_headed_by_its_number_or_by_what_it_says():
+    heads = {name: verdicts.heading(name) for name in ("eq-5.2", "thm-5.1", "txt-6.3-byproduct")}
+    assert list(heads.values()) == [
+        "Equation (5.2)",
+        "Theorem 5.1",
+        "Section 6.3: Maximising H minimises T as a byproduct",
+    ]
+    assert max(len(verdicts.heading(claim.id)) for claim in ledger().values()) < 100
+
+
 def test_neighbours_are_those_of_the_chapter():
     for chapter in TITLES:
         ids = [c.id for c in of_chapter(chapter)]
         assert PAGES[ids[0]]["before-link"] == PAGES[ids[-1]]["after-link"] == "../ledger.html"
         for before, after in pairwise(ids):
             assert PAGES[before]["after-link"] == f"{after}.html"
-            assert PAGES[after]["before"] == escape(title(before))
+            assert PAGES[after]["before"] == escape(verdicts.heading(before))
 
 
 def test_a_claim_s_page_names_what_implements_it():
