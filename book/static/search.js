@@ -11,8 +11,8 @@ const ALIKE = [
   ["fast", "speed", "time"],
   ["save", "store", "pickle"],
 ];
-// A page that explains comes before one that lists, a how-to before both.
-const WEIGHT = { howto: 1.3, claim: 0.35, list: 0.35 };
+// A page that explains comes before one that proves or lists, a how-to before all.
+const WEIGHT = { howto: 1.3, record: 0.35, claim: 0.35, list: 0.35 };
 const NAMED = 3; // a claim that is called by its name
 const SHOWN = 30;
 const A_PAGE = 3; // sections of one page

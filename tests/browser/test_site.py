@@ -681,6 +681,24 @@ def test_a_row_of_the_ledger_is_led_to(on_page):
     tab.wait_for_url("**/claims/thm-5.1.html")
 
 
+def test_a_link_to_a_claim_shows_what_it_says(on_page):
+    tab = on_page("book/record/C.4.html")
+    link, card = tab.locator('a[id="check-thm-5.1"]'), tab.get_by_role("tooltip")
+    link.hover()
+    card.wait_for()
+    assert "Theorem 5.1" in card.text_content() and "holds" in card.text_content()
+    assert link.get_attribute("aria-describedby") == card.get_attribute("id")
+    tab.keyboard.press("Escape")
+    assert card.count() == 0
+    link.focus()
+    card.wait_for()
+    box = card.bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= DESKTOP["width"]
+    tab.mouse.move(0, 0)
+    link.evaluate("link => link.blur()")
+    assert card.count() == 0
+
+
 def test_every_formula_of_the_ledger_is_typeset(on_page):
     tab = on_page("book/ledger.html")
     if not OWN_MATHJAX:
@@ -736,7 +754,6 @@ ASKED = {
     "KDAC": "KDAC",
     "Theorem 5.1": "claims/thm-5.1",
     "Stiefel": "ch5/solvers",
-    "which data sets are there": "reference/datasets",
 }
 
 

@@ -1,0 +1,67 @@
+/* Over a link to a claim: a card with what the claim says and its verdict, read from its own page.
+   The card can be pointed at, goes with Escape, and comes for the keyboard's focus as well. */
+(() => {
+  const LINK = 'article a[href*="claims/"]';
+  const WAIT = 250; // milliseconds that the pointer has to rest
+  const pages = new Map();
+  let card, shown, timer;
+
+  function said(address) {
+    if (!pages.has(address)) pages.set(address, fetch(address).then(async (answer) => {
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      return [...page.querySelectorAll("#claim > :is(h1, .claim-verdict, .claim-says)")];
+    }));
+    return pages.get(address);
+  }
+
+  function hide() {
+    clearTimeout(timer);
+    card?.remove();
+    shown?.removeAttribute("aria-describedby");
+    card = shown = undefined;
+  }
+
+  async function show(link) {
+    const parts = await said(link.href.split("#")[0]).catch(() => []);
+    if (shown !== link || !parts.length) return;
+    card = document.createElement("div");
+    Object.assign(card, { id: "claim-card", className: "claim-card" });
+    card.setAttribute("role", "tooltip");
+    for (const part of parts) {
+      const line = document.createElement("p");
+      line.append(...part.cloneNode(true).childNodes);
+      card.append(line);
+    }
+    card.addEventListener("mouseleave", hide);
+    document.body.append(card);
+    await window.MathJax?.typesetPromise?.([card]);
+    if (shown !== link) return;
+    link.setAttribute("aria-describedby", card.id);
+    const at = link.getBoundingClientRect();
+    const left = Math.min(at.left, document.documentElement.clientWidth - card.offsetWidth - 8);
+    const below = at.bottom + card.offsetHeight < innerHeight;
+    card.style.left = `${scrollX + Math.max(8, left)}px`;
+    card.style.top = `${scrollY + (below ? at.bottom : at.top - card.offsetHeight)}px`;
+  }
+
+  function ask({ target }) {
+    const link = target.closest?.(LINK);
+    if (!link || link === shown) return;
+    hide();
+    shown = link;
+    timer = setTimeout(show, WAIT, link);
+  }
+
+  function leave({ target, relatedTarget }) {
+    if (target.closest?.(LINK) && !card?.contains(relatedTarget)) hide();
+  }
+
+  if (location.protocol === "file:") return; // there no page can read another
+  if (matchMedia("(hover: hover)").matches) {
+    document.addEventListener("mouseover", ask);
+    document.addEventListener("mouseout", leave);
+  }
+  document.addEventListener("focusin", ask);
+  document.addEventListener("focusout", leave);
+  document.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
+})();
