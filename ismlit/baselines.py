@@ -307,7 +307,7 @@ class _Descent:
         self.start = first_frame(problem, q, init, random_state).astype(float)
         self.n_start_passes = problem.count.passes - self.before
         J, phi = problem.objective_and_phi(self.start)
-        check_signal(J, phi)
+        check_signal(problem, J, phi)
         self.scale = float(np.linalg.norm(phi))
         self.threshold = attainable(tol, problem.dtype) * self.scale
         self.objectives, self.passes = [], []

@@ -36,6 +36,7 @@ from ismlit.grassmann import (
     projector_distance,
     top_eigenvectors,
 )
+from ismlit.kernels import Gaussian
 from ismlit.lbfgs import Memory
 from ismlit.pairs import ConstantKernelError
 from ismlit.problem import Objective, Problem, TwiceDifferentiable
@@ -303,9 +304,18 @@ def check_options(problem, q, tol, max_iter):
         )
 
 
-def check_signal(J, phi):
+def check_signal(problem, J, phi):
     """Refuse a start from which nothing can be learnt."""
-    if np.linalg.norm(phi) <= 1e-60 * abs(J):  # what an underflow leaves of a kernel
+    size = np.linalg.norm(phi)
+    if isinstance(getattr(problem, "kernel", None), Gaussian):  # of a wide one J is a sum of Gamma
+        gamma = problem.gamma
+        rounding = 100 * np.finfo(phi.dtype).eps * gamma.n * gamma.size
+        if max(abs(J), size) <= rounding and np.any(problem.phi_0()):
+            raise ConstantKernelError(
+                f"{problem.kernel!r} is 1 between any two samples to rounding: use a bandwidth "
+                "near the distances (median_distance), or kernel='linear', its limit"
+            )
+    if size <= 1e-60 * abs(J):  # what an underflow leaves of a kernel
         raise ConstantKernelError(
             "Phi is zero at the start: either Gamma = 0, or the kernel is constant on "
             "this data (a bandwidth far below the distances underflows; try median_distance)"
@@ -430,7 +440,7 @@ class Climb:
         self.tol = attainable(tol, problem.dtype)
         self.n_start_passes = problem.count.passes - before
         self.at = Point.measured(problem, W)
-        check_signal(self.at.J, self.at.phi)
+        check_signal(problem, self.at.J, self.at.phi)
         eps = float(np.finfo(problem.dtype).eps)
         # rounding of J: independent errors of its n^2 terms, and of the sum itself
         size = max(abs(self.at.J), np.linalg.norm(self.at.phi))

@@ -26,6 +26,7 @@ from ismlit import (
     Gaussian,
     KernelDependenceNetwork,
     KNetClustering,
+    Linear,
     Problem,
     ResponseIKDR,
     SemiSupervisedIKDR,
@@ -36,6 +37,7 @@ from ismlit import (
     label_gamma,
 )
 from ismlit.gamma import label_gamma as gamma_of
+from ismlit.grassmann import principal_angles
 from ismlit.pairs import ConstantKernelError
 
 
@@ -244,12 +246,17 @@ def test_where_no_bandwidth_serves_it_is_said():
 def test_a_constant_kernel_is_refused_everywhere(wine):
     X, y = wine
     for model in (
+        SupervisedIKDR(2, bandwidth=1e12),
         UnsupervisedIKDR(3, bandwidth=1e12),
         SemiSupervisedIKDR(3, bandwidth=1e12),
         KDAC(2, bandwidth=1e12),
     ):
         with pytest.raises(ConstantKernelError):
             model.fit(X, y)
+    with pytest.raises(ConstantKernelError, match="its limit"):
+        ism(X, label_gamma(y), Gaussian(1e9), 2)
+    wide = ism(X, label_gamma(y), Gaussian(1e6), 2).W  # wide, and yet no constant
+    assert principal_angles(wide, ism(X, label_gamma(y), Linear(), 2).W).max() < 1e-3
     for bandwidth in (1e12, 1e-12):
         with pytest.raises(ValueError, match=r"sigma|bandwidth"):
             KernelDependenceNetwork(bandwidth=bandwidth).fit(X, y)

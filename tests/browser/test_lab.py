@@ -21,7 +21,7 @@ from tools.print_book import chromium
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("lab")]
 
 PAGES = ["ch5/gradient", "ch6/construction", "record/5.3"]
-LEAST_OPEN, MOST_OPEN = 20, 185
+LEAST_OPEN, MOST_OPEN = 20, 160
 """Lines of code that a page of the course may show."""
 SCROLL = """([share]) => {
   const panel = document.querySelector('.jp-Notebook .jp-WindowedPanel-outer')
