@@ -108,7 +108,9 @@ def execute_all(paths, jobs=2):
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=warm) as pool:
         tasks = [pool.submit(execute, path) for path in paths]
-        for task in tqdm(as_completed(tasks), total=len(tasks), unit="notebook", disable=None):
+        often = 0.1 if sys.stderr.isatty() else 30  # seconds; a log gets a line now and then
+        bar = tqdm(as_completed(tasks), total=len(tasks), unit="notebook", mininterval=often)
+        for task in bar:
             results.append(task.result())
     for path, status, detail in sorted(results):
         if status in ("skipped", "failed"):
