@@ -320,6 +320,17 @@ def test_notes_of_table_3_1_say_what_is_stored():
         assert note.startswith("As the text") == (reading == "text"), name
 
 
+def test_rows_of_table_3_1_say_what_is_printed():
+    for row in printed("table-3.1"):
+        name = "tab-3.1-" + "-".join((row["set"], row["method"], row["init"]))
+        told = [
+            f"{cell} {row[cell]}" + (f" ± {sd}" if float(sd := row[f"{cell} sd"] or 0) else "")
+            for cell in table_3_1.CELLS
+            if row[cell]
+        ]
+        assert ledger()[name].says.endswith(f": {', '.join(told)}."), name
+
+
 SETS = {"wine": "Wine", "cancer": "Cancer", "face": "Face", "mnist": "MNIST"}
 
 
