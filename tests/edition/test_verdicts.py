@@ -320,6 +320,17 @@ def test_notes_of_table_3_1_say_what_is_stored():
         assert note.startswith("As the text") == (reading == "text"), name
 
 
+def test_rows_of_table_6_1_say_what_is_printed():
+    for row in printed("table-6.1"):
+        name = f"tab-6.1-{row['set']}-{row['method']}"
+        told = [f"training accuracy {row['train']}", f"test {row['test']} ± {row['test sd']}"]
+        told += [f"H {row['H']}"]
+        if row["method"] == "H":
+            told += [f"sigma {row['sigma']}", f"L {row['L']}"]
+        told += [f"{cell} {row[cell]}" for cell in ("MSE", "CE", "C", "T")]
+        assert ledger()[name].says.endswith(f": {', '.join(told)}."), name
+
+
 def test_rows_of_table_3_1_say_what_is_printed():
     for row in printed("table-3.1"):
         name = "tab-3.1-" + "-".join((row["set"], row["method"], row["init"]))
