@@ -135,13 +135,18 @@ def sentence(text):
 
 
 def statement(ids):
-    """The statements of claims and their verdicts, as a block quote."""
+    """The statements of claims, their verdicts and printed formulas, as a block quote."""
     said = []
     for claim in map(ledger().__getitem__, dict.fromkeys(ids)):
         lead = f"**{escaped(name(claim.id))}** {SIGNS[claim.verdict]} *{claim.verdict}.*"
         more = {"holds as corrected": "Instead", "fails": "But"}.get(claim.verdict, "Note")
-        note = f" *{more}:* {sentence(claim.note)}" if claim.note else ""
-        said.append(f"> {lead} {sentence(claim.says)}{note}")
+        note = f"*{more}:* {sentence(claim.note)}" if claim.note else ""
+        words = f"{lead} {sentence(claim.says)}"
+        if claim.prints:
+            parts = [words, f"$${claim.prints}$$", note]
+        else:
+            parts = [f"{words} {note}".rstrip()]
+        said += [f"> {part}" for part in parts if part]
     return "\n>\n".join(said)
 
 

@@ -9,7 +9,10 @@
   function said(address) {
     if (!pages.has(address)) pages.set(address, fetch(address).then(async (answer) => {
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      return [...page.querySelectorAll("#claim > :is(h1, .claim-verdict, .claim-says)")];
+      return [...page.querySelectorAll("#claim > :is(h1, .claim-verdict, .claim-says, .math)")];
+    }).catch(() => {
+      pages.delete(address); // the next time it may be there
+      return [];
     }));
     return pages.get(address);
   }
@@ -22,13 +25,14 @@
   }
 
   async function show(link) {
-    const parts = await said(link.href.split("#")[0]).catch(() => []);
+    const parts = await said(link.href.split("#")[0]);
     if (shown !== link || !parts.length) return;
     card = document.createElement("div");
     Object.assign(card, { id: "claim-card", className: "claim-card" });
     card.setAttribute("role", "tooltip");
     for (const part of parts) {
       const line = document.createElement("p");
+      if (part.matches(".math")) line.className = "math";
       line.append(...part.cloneNode(true).childNodes);
       card.append(line);
     }

@@ -95,12 +95,12 @@ SOURCES = {"neurips": "NeurIPS", "icml": "ICML", "aistats": "AISTATS", "fkdac": 
 class Claim:
     """One row of the ledger.
 
-    `where` is the place in the thesis or paper, `says` the statement in our words, `note`
-    the correction, the counterexample, or the reason; `uses` the ids it builds on; `matters`
-    marks an error that changes a conclusion. `scope` is one of `SCOPES`; `slip`, one of `SLIPS`,
-    says what is wrong with a printed form; `one_case` why a claim about all cases rests on less
-    than a derivation or a hundred draws. How it is known stands in no row: the cells say it
-    (`ismlit.edition.cells.known`).
+    `where` is the place in the thesis or paper, `says` the statement in our words, `prints` an
+    equation as it stands there, slips included, in TeX; `note` the correction, the counterexample,
+    or the reason; `uses` the ids it builds on; `matters` marks an error that changes a conclusion.
+    `scope` is one of `SCOPES`; `slip`, one of `SLIPS`, says what is wrong with a printed form;
+    `one_case` why a claim about all cases rests on less than a derivation or a hundred draws. How
+    it is known stands in no row: the cells say it (`ismlit.edition.cells.known`).
     """
 
     id: str
@@ -108,6 +108,7 @@ class Claim:
     where: str
     says: str
     verdict: str
+    prints: str = ""
     note: str = ""
     uses: tuple = ()
     matters: bool = False

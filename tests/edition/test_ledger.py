@@ -1,5 +1,7 @@
 """The ledger is complete and consistent."""
 
+import re
+
 import pytest
 
 from ismlit.edition.ledger import (
@@ -115,3 +117,24 @@ def test_what_rests_on_what_is_closed_and_reversible():
         assert all(set(LEDGER[used].uses) <= below for used in below)
         assert all(name in LEDGER[user].uses for user in used_by(name))
         assert all(name in used_by(used) for used in LEDGER[name].uses)
+
+
+WITHOUT_A_FORMULA = {"eq-C.80", "eq-D.29", "eq-D.100"}
+
+
+def test_every_equation_shows_what_is_printed():
+    """Its number alone tells a reader nothing."""
+    equations = {c.id for c in LEDGER.values() if c.id.startswith("eq-")}
+    assert {c.id for c in LEDGER.values() if c.prints} == equations - WITHOUT_A_FORMULA
+
+
+@pytest.mark.parametrize("claim", [c for c in LEDGER.values() if c.prints], ids=lambda c: c.id)
+def test_a_printed_formula_is_whole(claim):
+    """On one line, without dollars, every bracket and environment closed."""
+    tex = claim.prints
+    assert not set(tex) & set("$\n#")
+    assert tex.count("{") - tex.count(r"\{") == tex.count("}") - tex.count(r"\}")
+    opened, closed = (len(re.findall(rf"\\{word}\b", tex)) for word in ("left", "right"))
+    assert opened == closed
+    begun, ended = (sorted(re.findall(rf"\\{word}\{{(\w+)\}}", tex)) for word in ("begin", "end"))
+    assert begun == ended
