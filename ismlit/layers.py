@@ -368,7 +368,7 @@ class LayerSolver:
         return self._layer(features, R, back, hsic, sigma, W)
 
     def published(self, features, R, back):
-        """A layer as described: sigma from the layer's input, then ISM, its last point kept."""
+        """A layer as the program made it: sigma from its input, then ISM, its last point kept."""
         sigma, _ = self.bandwidth(R)
         options = dict(init="taylor", tol=1e-2, max_iter=50)
         W = self._solved(published_ism, R, self.gamma, sigma, self.wide(R), **options)

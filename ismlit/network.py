@@ -111,9 +111,10 @@ class KernelDependenceNetwork(
         Pass so many random Fourier frequencies to the next layer (twice as many columns), in time
         linear in the samples, instead of the exact feature space (quadratic memory, cubic time).
     solver : {"ism", "published"}, default="ism"
-        "published" is Algorithm 5 as described: every layer is kept, as wide as the rule for the
-        first one says, with sigma from its input and the last point of plain ISM (tolerance 0.01,
-        at most 50 steps, whatever `tol` and `max_iter` say); HSIC may fall.
+        "published" is Algorithm 5 with the bandwidth of a layer from its input, as Appendix D.11
+        has it: every layer is kept, as wide as the rule for the first one says, with the last
+        point of plain ISM (tolerance 0.01, at most 50 steps, whatever `tol` and `max_iter` say);
+        HSIC may fall.
     tol : float, default=1e-3
         Of ISM, in each layer.
     max_iter : int, default=20

@@ -60,9 +60,9 @@ NETWORKS = {
     "H, as described, exact": DESCRIBED | {"random_features": None},
     "H, as described, normalised": DESCRIBED | {"bandwidth": "normalized_hsic"},
 }
-"""Ours; Algorithm 5 with 300 features; without random features; sigma by (6.14)."""
+"""Ours; by the program's layers until HSIC 0.99; without random features; sigma by (6.14)."""
 STOPPED = "H, as described, silhouette"
-"""Algorithm 5, stopped when the silhouette passes 0.95 instead of HSIC 0.99."""
+"""By the program's rules: stopped when the silhouette passes 0.95 instead of HSIC 0.99."""
 GRIDS = {
     "SVM, tuned": (SVC(), {"C": [1, 10, 100, 1000], "gamma": ["scale", 0.01, 0.1, 1, 10]}),
     "MLP, tuned": (
