@@ -273,6 +273,7 @@ def test_spreads_and_starts_of_one_s_own_are_allowed_for():
     assert table_3_1.near(five, row, "NMI", sampled=False) == 0
     assert table_3_1.near(five, row, "NMI", sampled=True) == 1
     assert table_3_1.near([1.0] * 10, row, "NMI", sampled=True) == 0
+    assert table_3_1.near([0.5] * 10, row, "NMI", sampled=True) == 0  # another spread
     row["CQ"] = "1.00"
     assert table_3_1.near([0.9, 1.1] * 5, row, "CQ", sampled=False) == 2
     assert table_3_1.near([0.5, 1.5] * 5, row, "CQ", sampled=False) == 1  # not its spread

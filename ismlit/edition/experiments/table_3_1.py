@@ -217,13 +217,16 @@ def near(values, row, cell, sampled):
     The print rounds most numbers and cuts some; either counts. But what is cut has to be within the
     margin, and what is rounded where half a unit is above 0.05, or 5 % of a number above 1. With
     starts of their own (`sampled`) two standard errors of both means are allowed as well, at most
-    0.2 (of the printed mean, where that is above 1).
+    0.2 (of the printed mean, where that is above 1), if the two spreads are within a factor of two
+    of each other: else the runs are not those that were printed, and the margin alone holds.
     """
     text, spread = row[cell], row[f"{cell} sd"]
+    deviation = float(spread or 0)
     mean, wanted = float(np.mean(values)), float(text)
     allowed = MARGIN[cell] * (abs(wanted) if cell in ("CQ", "cost") else 1)
-    if sampled and len(values) > 1:
-        error = 2 * np.sqrt((np.var(values) + float(spread or 0) ** 2) / RESTARTS)
+    alike = deviation / 2 <= np.std(values) <= 2 * deviation
+    if sampled and len(values) > 1 and alike:
+        error = 2 * np.sqrt((np.var(values) + deviation**2) / RESTARTS)
         allowed += min(error, 0.2 * max(1.0, abs(wanted)))
     within = abs(mean - wanted) <= allowed + 1e-12
     fine = 0.5 * 10.0 ** -decimals(text) <= 0.05 * max(1.0, abs(wanted))
@@ -252,13 +255,16 @@ def readings_of(row, stored):
 
 
 def verdict(row, stored):
-    """(the reading that reproduces most cells, its cells); of equals the one with more digits."""
+    """(the reading that reproduces most cells, its cells); of equals the one with more digits.
+
+    Of those that are equal in both the program's.
+    """
     found = readings_of(row, stored)
     score = lambda name: (
         sum(map(bool, found[name].values())),
         sum(found[name].values()),
     )
-    best = max(found, key=score)
+    best = max(["program", *found], key=score)  # the first of equals
     return best, found[best]
 
 

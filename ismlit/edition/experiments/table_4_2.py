@@ -575,17 +575,19 @@ class Beside:
         )
 
     def tallies(self):
-        """How many cells come out, by KNet's readings, plainly, and by any; and of wrong prints."""
-        knet = [k for k in self.by if k[1] in KNETS]
+        """How many cells come out, by KNet's readings, plainly, and by any; and of wrong prints.
+
+        Of a reading of KNet those cells count that it was run for.
+        """
+        run = lambda kind: [k for k in self.by if k[1] in KNETS and kind in self.by[k]]
         rivals = [k for k in self.by if k[1] not in KNETS]
         plainly = lambda off=0: sum(
             near(_wrong(self.value[k], off), self.plain(k)[1]) for k in rivals
         )
         some = lambda keys, *kinds: lambda off=0: self.count(keys, *kinds, off=off)
+        kinds = {"by the text": "text", "by the program": "program", "ours": "ours"}
         lines = [
-            ("KNet, by the text", some(knet, "text"), knet),
-            ("KNet, by the program", some(knet, "program"), knet),
-            ("KNet, ours", some(knet, "ours"), knet),
+            *((f"KNet, {what}", some(run(k), k), run(k)) for what, k in kinds.items()),
             ("the others, plainly", plainly, rivals),
             ("the others, by some reading", some(rivals), rivals),
             ("all, by some reading", some(self.by), self.by),
