@@ -253,8 +253,10 @@ def plot_scaling(rows, xlabel, ax=None):
     return ax
 
 
-def plot_loadings(W, feature_names, ax=None):
+def plot_loadings(W, feature_names, ax=None, order=None):
     """The weights of each feature in each component: W (d, q) as grouped horizontal bars.
+
+    `order` lists the features from the bottom up; by default the largest weight is on top.
 
     Examples
     --------
@@ -270,7 +272,7 @@ def plot_loadings(W, feature_names, ax=None):
     """
     W = np.asarray(W)
     ax = _axis(ax, (5.5, 0.9 + 0.26 * len(W)))
-    order = np.argsort(np.abs(W).max(axis=1))
+    order = np.argsort(np.abs(W).max(axis=1)) if order is None else order
     height = 0.8 / W.shape[1]
     for k in range(W.shape[1]):
         place = np.arange(len(W)) + (W.shape[1] / 2 - k - 0.5) * height
@@ -284,7 +286,7 @@ def plot_loadings(W, feature_names, ax=None):
             label=f"component {k + 1}",
         )
     ax.set_yticks(range(len(W)), [feature_names[i] for i in order], fontsize="small")
-    ax.axvline(0, color="0.5", linewidth=0.8)
+    ax.plot([0, 0], [-0.5, len(W) - 0.5], color="0.5", linewidth=0.8)  # not through the legend
     ax.set_xlabel("weight")
     columns = min(W.shape[1], 2)
     strip = 0.4 + 0.9 * -(-W.shape[1] // columns)  # for the legend, below the last bar

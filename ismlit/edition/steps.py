@@ -44,7 +44,7 @@ class Steps(dict):
     >>> from ismlit.edition import derive
     >>> D = derive(Gaussian(sp.Symbol("sigma", positive=True)))
     >>> list(D.steps())
-    ['kernel', 'pair', 'slope', 'weights', 'Phi', 'near zero', 'Phi_0']
+    ['kernel', 'derivative', 'pair', 'slope', 'weights', 'Phi', 'near zero', 'Phi_0']
     >>> D.steps()["Phi_0"].right
     (-1/sigma**2)*X.T*(D_{\\Gamma} - Gamma)*X
     """
@@ -118,6 +118,7 @@ def _of_one(D, index=""):
     series = sp.series(D.f().subs(beta, t**2 * beta), t, 0, 4)
     lines = {
         "kernel": (sp.Symbol(r"f(\beta)"), D.f(), "the kernel"),
+        "derivative": (sp.Symbol(r"f'(\beta)"), slope, "its slope"),
         "pair": (
             sp.Symbol(r"\beta_{ij}"),
             sp.MatMul(widths, a.T, W, W.T, b).doit(),
