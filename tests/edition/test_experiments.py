@@ -32,6 +32,7 @@ from ismlit.edition.experiments import (
     program_6_2,
     readings,
     scaling,
+    starts,
     table_3_1,
     table_4_2,
     table_4_6,
@@ -331,6 +332,20 @@ def test_a_slice_of_the_cycles_is_recomputed(name, q, outcome, steps):
     assert (found["outcome"], found["steps"]) == (row["outcome"], row["steps"]) == (outcome, steps)
     assert found["swing"] == pytest.approx(row["swing"], rel=1e-6, abs=1e-4)
     assert sorted(found["shortfall"]) == pytest.approx(sorted(row["shortfall"]), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(("solver", "seed"), [("ism", 0), ("sm", 3), ("dg", 4)])
+def test_a_draw_of_the_starts_is_recomputed(solver, seed):
+    """By the walk, which arrives; at the narrow bandwidth a last digit can lead elsewhere."""
+    row = stored("starts", solver=solver, start="walk")
+    found = starts.one(solver, "walk", seed)
+    assert found["NMI"] == row["NMI"][seed] == 1
+    assert found["quality"] == pytest.approx(row["quality"][seed], abs=1e-3)
+
+
+def test_every_solver_and_start_has_its_draws():
+    lengths = {(r["solver"], r["start"]): len(r["NMI"]) for r in STORED["starts"]}
+    assert lengths == {(v, s): starts.DRAWS for v in starts.SOLVERS for s in starts.STARTS}
 
 
 def test_cycles_are_looked_for_on_all_sets():

@@ -23,6 +23,7 @@ from ismlit.edition.experiments import (
     program_6_1,
     program_6_2,
     scaling,
+    starts,
     table_3_1,
     table_4_2,
     table_4_6,
@@ -35,6 +36,7 @@ from ismlit.edition.tables import store
 TABLES = {
     "table-3.1": table_3_1,
     "alternatives": alternatives,
+    "starts": starts,
     "table-4.2": table_4_2,
     "program-4.2": program_4_2,
     "hypotheses-4.2": hypotheses_4_2,
