@@ -141,11 +141,8 @@ def statement(ids):
         lead = f"**{escaped(name(claim.id))}** {SIGNS[claim.verdict]} *{claim.verdict}.*"
         more = {"holds as corrected": "Instead", "fails": "But"}.get(claim.verdict, "Note")
         note = f"*{more}:* {sentence(claim.note)}" if claim.note else ""
-        words = f"{lead} {sentence(claim.says)}"
-        if claim.prints:
-            parts = [words, f"$${claim.prints}$$", note]
-        else:
-            parts = [f"{words} {note}".rstrip()]
+        words, formula = f"{lead} {sentence(claim.says)}", f"$${claim.prints}$$"
+        parts = [words, formula, note] if claim.prints else [f"{words} {note}".rstrip()]
         said += [f"> {part}" for part in parts if part]
     return "\n>\n".join(said)
 

@@ -7,6 +7,7 @@ KDAC's default: from the median distance down, each time also from where it was.
 from __future__ import annotations
 
 import warnings
+from itertools import product
 
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
@@ -19,9 +20,9 @@ STARTS = ("taylor", "pca", "random", "several", "walk")
 DRAWS = 50
 
 
-def one(solver, start, seed, n=120, noise_features=2):
+def one(solver, start, seed):
     """Quality, and agreement with the bands that are sought, of one fit with three directions."""
-    X, clouds, bands = datasets.make_two_views(n, noise_features, random_state=seed)
+    X, clouds, bands = datasets.make_two_views(120, 2, random_state=seed)
     X = scale(X)
     options = dict(bandwidth=median_distance(X) / 16, init=start) if start != "walk" else {}
     model = KDAC(2, 3, solver=solver, random_state=seed, max_turns=30, tol=1e-4, **options)
@@ -34,9 +35,8 @@ def one(solver, start, seed, n=120, noise_features=2):
 
 def rows(only="", folds=10, jobs=1):
     """One row a solver and start."""
-    for solver in SOLVERS:
-        for start in STARTS:
-            if f"{solver}/{start}".startswith(only):
-                draws = range(DRAWS if folds > 2 else 2)
-                found = over_runs([one(solver, start, seed) for seed in draws])
-                yield {"solver": solver, "start": start} | found
+    draws = range(DRAWS if folds > 2 else 2)
+    for solver, start in product(SOLVERS, STARTS):
+        if f"{solver}/{start}".startswith(only):
+            found = over_runs([one(solver, start, seed) for seed in draws])
+            yield {"solver": solver, "start": start} | found

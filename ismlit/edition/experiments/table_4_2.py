@@ -579,15 +579,20 @@ class Beside:
 
         Of a reading of KNet those cells count that it was run for.
         """
-        run = lambda kind: [k for k in self.by if k[1] in KNETS and kind in self.by[k]]
         rivals = [k for k in self.by if k[1] not in KNETS]
         plainly = lambda off=0: sum(
             near(_wrong(self.value[k], off), self.plain(k)[1]) for k in rivals
         )
         some = lambda keys, *kinds: lambda off=0: self.count(keys, *kinds, off=off)
-        kinds = {"by the text": "text", "by the program": "program", "ours": "ours"}
-        lines = [
-            *((f"KNet, {what}", some(run(k), k), run(k)) for what, k in kinds.items()),
+        lines = []
+        for what, kind in (
+            ("by the text", "text"),
+            ("by the program", "program"),
+            ("ours", "ours"),
+        ):
+            run = [k for k, found in self.by.items() if k[1] in KNETS and kind in found]
+            lines.append((f"KNet, {what}", some(run, kind), run))
+        lines += [
             ("the others, plainly", plainly, rivals),
             ("the others, by some reading", some(rivals), rivals),
             ("all, by some reading", some(self.by), self.by),
