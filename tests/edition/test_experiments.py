@@ -778,8 +778,23 @@ def test_every_set_has_its_classifiers():
     kept = {(r["set"], r["method"]) for r in rows}
     wanted = {(n, m) for n in classifiers.SETS for m in classifiers.METHODS}
     assert kept == {pair for pair in wanted if classifiers.wanted(*pair)}
-    folds = {n: classifiers.FEWER.get(n, 5) for n in classifiers.SETS}
-    assert all(len(r["test"]) == folds[r["set"]] for r in rows)
+    assert all(len(r["test"]) == classifiers.FOLDS for r in rows)
+
+
+def test_a_feature_machine_stretches_by_the_gradients_of_its_predictions():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((25, 3)), rng.integers(0, 3, 25)
+    machine = classifiers.FeatureMachine(turns=1).fit(X, y)
+    metric, step = np.zeros((3, 3)), 1e-6 * np.eye(3)
+    for i, x in enumerate(X):
+        rest = np.arange(25) != i  # the sample's own term has a kink there
+        near = x + np.vstack([step, -step])
+        K = np.exp(-np.linalg.norm(near[:, None] - X[rest], axis=2) / machine.sigma_)
+        outputs = K @ machine.weights_[rest]
+        slope = (outputs[:3] - outputs[3:]) / 2e-6
+        metric += slope @ slope.T
+    root = classifiers.FeatureMachine(turns=2).fit(X, y).root_
+    assert root @ root.T == pytest.approx(metric * 3 / np.trace(metric), abs=1e-6)
 
 
 def test_a_probability_is_counted_in_its_bin():
