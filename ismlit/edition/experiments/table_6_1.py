@@ -81,8 +81,6 @@ TEXT = {loss: f"{loss}, text" for loss in ("H", "CE", "MSE")}
 """Section 6.5 as it is written: exact layers, sigma for the output, H above 0.99; MLPs as wide."""
 TURNS = 3
 """Of sigma and W, in a layer of the text's network."""
-TEXT_FOLDS = dict(random=2, adver=2, spiral=1, wine=1, cancer=1, car=1, face=1, divorce=2)
-"""How many of the ten folds the text's reading runs on, for their time."""
 METHODS = (*NETWORKS, STOPPED, *TEXT.values(), *MLPS, *PEERS)
 
 
@@ -286,8 +284,6 @@ def _of_outputs(Z, y):
 
 def row_of(name, method, folds=10, jobs=1):
     """What `one` gives, as lists over the folds."""
-    if method in TEXT.values():
-        folds = min(folds, TEXT_FOLDS[name])
     X, y, splits = folds_of(name, folds)
     extra = [()] * len(splits)
     if method in (*MLPS, TEXT["CE"], TEXT["MSE"]):
