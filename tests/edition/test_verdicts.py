@@ -342,6 +342,25 @@ def test_rows_of_table_3_1_say_what_is_printed():
         assert ledger()[name].says.endswith(f": {', '.join(told)}."), name
 
 
+def test_rows_of_table_5_4_say_what_is_printed():
+    """Costs as they stand, scores of classes in percent."""
+    rows = {}
+    for row in printed("table-5.4"):
+        if row["method"] == "ISM":
+            classes = row["paradigm"] == "supervised"
+            name = f"{row['set'].lower()}-{'' if classes else 'unsupervised-'}{row['kernel']}"
+            told = ["cost", "cost_sd", "score", "score_sd"] if classes else ["cost", "score"]
+            units = [100 if classes and cell.startswith("score") else 1 for cell in told]
+            rows[f"tab-5.4-{name}"] = [
+                round(unit * float(row[cell]), 6) for cell, unit in zip(told, units)
+            ]
+    claimed = rows.keys() & ledger().keys()
+    assert len(claimed) == 16
+    for name in claimed:
+        said = re.findall(r"-?\d+(?:\.\d+)?", ledger()[name].says)
+        assert list(map(float, said)) == rows[name], name
+
+
 SETS = {"wine": "Wine", "cancer": "Cancer", "face": "Face", "mnist": "MNIST"}
 
 
