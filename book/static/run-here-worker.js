@@ -1,7 +1,9 @@
 // Python in a worker: loads it, then runs one cell after another in one interpreter.
 //
-// From the page: {start: {base, page, files}}, then {run: source, name}.
-// To the page: {loaded, total}, {ready, seconds}, what tools/in_browser/page_kernel.py sends, {done, ok}.
+// From the page: {start: {base, page, files}}, then {run: source, name}; {end} ends it.
+// To the page: {loaded, total}, {ready, seconds}, what tools/in_browser/page_kernel.py sends, {done}.
+// A shared worker outlives its page: the next one of the tab finds Python and its packages loaded,
+// and begins with no variables. It works for the page that started last.
 
 import { ConsoleStdout, Directory, File, OpenFile, PreopenDirectory, WASI } from "./python/wasi/index.js";
 
@@ -9,9 +11,11 @@ const STORE = "ismlit-python"; // in the browser's Cache Storage, a version of e
 const ZIP = "python315.zip";
 const MARK = "\x1e";
 const text = new TextEncoder();
+const loadedParts = new Set();
 let exports;
+let page = null; // the one that Python works for: a port, or the worker's own scope
 
-const say = message => postMessage(message);
+const say = message => page.postMessage(message);
 
 // ---------------------------------------------------------------- files, with their progress
 
@@ -174,26 +178,12 @@ function turn(source) {
   return exports.turn(pointer, data.length);
 }
 
-async function start({ base, page, files }) {
-  const began = performance.now();
-  const total = files.reduce((sum, file) => sum + file.bytes, 0);
-  const kinds = { python: module };
-  const loads = files.map(async file => {
-    const stream = await load(file, base, total);
-    return [file.part, await (kinds[file.part] ?? bytes)(stream)];
-  });
-  const found = Object.fromEntries(await Promise.all(loads));
-  say({ kind: "starting", fromNetwork });
+const library = new Map(); // what is in /usr/local/lib
 
+async function initialise(found) {
   const packed = new Directory(new Map());
   unpack(found.files, packed);
-  const site = packed.contents.get("site");
-  const library = new Map([[ZIP, fixed(found.library)]]);
-  const path = ["/usr/lib/ismlit"];
-  if (found.pandas) {
-    library.set("pandas.zip", fixed(found.pandas));
-    path.push("/usr/local/lib/pandas.zip");
-  }
+  library.set(ZIP, fixed(found.library));
   const nothing = new OpenFile(new File([]));
   const out = ConsoleStdout.lineBuffered(receive);
   const errors = ConsoleStdout.lineBuffered(line =>
@@ -203,7 +193,7 @@ async function start({ base, page, files }) {
     new Folder("/tmp", scratch),
     new Folder("/usr/local/lib", library),
     new Folder(`/usr/local/lib/${ZIP}/matplotlib/mpl-data`, packed.contents.get("mpl-data").contents),
-    new Folder("/usr/lib/ismlit", site.contents),
+    new Folder("/usr/lib/ismlit", packed.contents.get("site").contents),
   ];
   const environment = ["HOME=/tmp", "TMPDIR=/tmp", "MPLCONFIGDIR=/tmp/matplotlib", "PYTHONDONTWRITEBYTECODE=1",
     "PYTHONTZPATH=", "OMP_NUM_THREADS=1"];
@@ -216,23 +206,60 @@ async function start({ base, page, files }) {
   });
   exports = instance.exports;
   wasi.initialize(instance);
+}
+
+async function start({ base, page: name, files }) {
+  const began = performance.now();
+  const missing = files.filter(file => !loadedParts.has(file.part));
+  const total = missing.reduce((sum, file) => sum + file.bytes, 0);
+  [loaded, fromNetwork] = [0, 0];
+  const kinds = { python: module };
+  const loads = missing.map(async file => {
+    const stream = await load(file, base, total);
+    return [file.part, await (kinds[file.part] ?? bytes)(stream)];
+  });
+  const found = Object.fromEntries(await Promise.all(loads));
+  say({ kind: "starting", fromNetwork });
+
+  const path = [];
+  if (!exports) {
+    await initialise(found);
+    path.push("/usr/lib/ismlit");
+  }
+  if (found.pandas) {
+    library.set("pandas.zip", fixed(found.pandas));
+    path.push("/usr/local/lib/pandas.zip");
+  }
+  for (const file of missing) loadedParts.add(file.part);
   const failed = turn(
-    `import sys; sys.path += ${JSON.stringify(path)}; import page_kernel; page_kernel.start(${JSON.stringify(page)})\n`,
+    `import sys; sys.path += ${JSON.stringify(path)}; import page_kernel; page_kernel.start(${JSON.stringify(name)})\n`,
   );
   if (failed) throw new Error("Python did not start");
   say({ kind: "ready", seconds: (performance.now() - began) / 1000, fromNetwork });
 }
 
-onmessage = async ({ data }) => {
+// ---------------------------------------------------------------- the page, or one page after another
+
+async function answer(from, data) {
+  if (data.end) return from === page ? close() : undefined;
   try {
     if (data.start) {
+      page = from;
       await start(data.start);
-    } else {
+    } else if (from === page) {
       const began = performance.now();
       turn(`__import__("page_kernel").run(${JSON.stringify(data.run)}, ${JSON.stringify(data.name)})\n`);
       say({ kind: "done", seconds: (performance.now() - began) / 1000 });
+    } else {
+      from.postMessage({ kind: "broken", text: "another page has it now" });
     }
   } catch (error) {
     say({ kind: "broken", text: String(error?.message ?? error) });
   }
-};
+}
+
+let last = Promise.resolve(); // what is asked is done one after another
+const listen = from => ({ data }) => void (last = last.then(() => answer(from, data)));
+
+self.onmessage = listen(self);
+self.onconnect = ({ ports: [port] }) => void (port.onmessage = listen(port));

@@ -279,12 +279,57 @@ let running = null;
 let clicked = 0;
 let count = { ran: 0, failed: 0 };
 
+// The name of this tab's Python, which the next page of the tab takes over; null where Python ends
+// with the page: not every browser lets a shared worker outlive it, or has a storage for the tab.
+const owner = {
+  get lasts() {
+    let isKnown = false;
+    const options = { get extendedLifetime() { return !(isKnown = true); } };
+    try {
+      new SharedWorker("data:text/javascript,close()", options);
+    } catch {
+      // then it is not known
+    }
+    return isKnown;
+  },
+  get name() {
+    try {
+      const edition = knows.files.filter(file => file.part !== "pandas").map(file => file.hash);
+      const tab = sessionStorage.getItem("run-here tab") ?? crypto.randomUUID();
+      sessionStorage.setItem("run-here tab", tab);
+      return this.lasts ? [tab, ...edition].join(" ") : null;
+    } catch {
+      return null;
+    }
+  },
+  forget() {
+    try {
+      sessionStorage.removeItem("run-here tab");
+    } catch {
+      // there is none
+    }
+  },
+};
+
 function launch() {
-  worker = new Worker(new URL("run-here-worker.js", import.meta.url), { type: "module" });
+  const script = new URL("run-here-worker.js", import.meta.url);
+  const name = owner.name;
+  const options = { type: "module", name, extendedLifetime: true };
+  const made = name ? new SharedWorker(script, options) : new Worker(script, { type: "module" });
+  made.onerror = event => receive({ kind: "broken", text: event.message || "its script does not load" });
+  worker = made.port ?? made;
   worker.onmessage = ({ data }) => receive(data);
-  worker.onerror = event => receive({ kind: "broken", text: event.message || "its script does not load" });
   worker.postMessage({ start: { base, page: knows.page, files: knows.files } });
   panel.state("loading", "Loading Python …");
+}
+
+// A shared worker ends itself after the cell that runs; a new one does not wait for it.
+function dismiss() {
+  if (!worker) return;
+  worker.onmessage = null;
+  worker.postMessage({ end: true });
+  worker.terminate?.();
+  owner.forget();
 }
 
 function run(wanted) {
@@ -340,7 +385,7 @@ function receive(message) {
 }
 
 function end(state, words) {
-  worker?.terminate();
+  dismiss();
   for (const cell of [running, ...queue]) cell?.mark("", "not run");
   for (const cell of cells) cell.hasRun = false;
   [worker, isReady, queue, running] = [null, false, [], null];
@@ -361,7 +406,7 @@ class Panel {
         this.start(cells[0]),
       ),
       all: button("Run all", "Run all cells from the first on", () => run(cells)),
-      stop: button("Stop", "End Python; its variables are lost", () =>
+      stop: button("Stop", "End Python; its variables are lost. A cell that runs may go on unseen until it ends", () =>
         end("stopped", "Stopped. Python's variables are gone: “Run” and “Run all” begin anew."),
       ),
       reset: button("Reset", "End Python and show the book's own code and results", () => this.reset()),

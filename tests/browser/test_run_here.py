@@ -155,8 +155,10 @@ def tab(address):
         browser.close()
 
 
-def open_page(tab, address, page):
+def open_page(tab, address, page, *, anew=False):
     tab.goto(f"{address}book/{page}.html", wait_until="load")
+    if anew:  # not with the Python that the page before has left
+        tab.evaluate("sessionStorage.clear()")
     return tab.locator(".run-here")
 
 
@@ -188,7 +190,7 @@ def test_a_reader_changes_sigma_and_the_certificate_changes(tab, address):
     """The front page: the fit is run; then with another bandwidth."""
     sources = ["".join(cell["source"]) for cell in code_cells("intro")]
     place = next(k for k, source in enumerate(sources) if "certificate()" in source)
-    panel = open_page(tab, address, "intro")
+    panel = open_page(tab, address, "intro", anew=True)
     panel.get_by_role("button", name="Run here", exact=True).click()
     panel.get_by_role("button", name="Stop").click()  # Python is ended, what waited forgotten
     assert "gone" in panel.get_by_role("status").text_content()
@@ -244,11 +246,39 @@ def test_a_cell_runs_after_those_above_and_what_is_changed_is_kept(tab, address)
     assert "kept (1)" not in panel.text_content()
 
 
+def test_python_outlives_the_page_and_its_variables_do_not(tab, address):
+    """To the next page and back: nothing is loaded again; after Stop all begins anew."""
+    there = "print('there' in globals(), 'sklearn' in sys.modules, os.path.basename(os.getcwd()))"
+
+    def first_output(panel, source):
+        panel.get_by_role("button", name=re.compile("^Run (here|all)$")).first.click()
+        tab.wait_for_function(ENDED, timeout=PATIENCE)
+        tab.evaluate(UNFOLD)
+        cell = tab.locator("article div.cell:has(textarea)").first
+        cell.locator("textarea").fill(source)
+        cell.locator("textarea").press("Shift+Enter")
+        tab.wait_for_function(ENDED, timeout=PATIENCE)
+        return cell.locator(".cell_output").text_content().strip()
+
+    panel = open_page(tab, address, "howto/reduce")
+    assert first_output(panel, f"import os, sys, sklearn\n{there}") == "False True howto"
+    panel = open_page(tab, address, "ch1/question")
+    assert first_output(panel, f"import os, sys\n{there}\nthere = 1") == "False True ch1"
+    assert panel.get_attribute("data-network") == "0"
+    tab.go_back()
+    assert first_output(panel, f"import os, sys\n{there}") == "False True howto"
+    tab.locator("article textarea").first.fill("import time\ntime.sleep(2)")
+    tab.locator("article textarea").first.press("Shift+Enter")
+    panel.get_by_role("button", name="Stop").click()
+    asked = "import os, sys\n" + there.replace("sklearn", "sympy")
+    assert first_output(panel, asked) == "False False howto"
+    panel.get_by_role("button", name="Reset").click()
+
+
 def test_the_second_visit_loads_nothing(tab, address):
     """Python is kept in the browser; an error is shown, without colours of a terminal."""
-    panel = open_page(tab, address, "howto/reduce")
     for _ in range(2):
-        tab.reload()
+        panel = open_page(tab, address, "howto/reduce", anew=True)
         panel.get_by_role("button", name="Run here", exact=True).click()
         tab.evaluate(UNFOLD)
         tab.locator("article textarea").first.fill("1 / 0")

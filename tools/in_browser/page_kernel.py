@@ -18,7 +18,8 @@ import traceback
 import types
 import warnings
 
-SPACE = types.ModuleType("__main__")
+SPACE = types.ModuleType("__main__")  # the page's variables
+OF_THE_PAGE = contextlib.ExitStack()  # what ends when the next page begins
 MIMES = {
     "text/html": "_repr_html_",
     "text/markdown": "_repr_markdown_",
@@ -145,21 +146,35 @@ class Announcer:
             send("importing", name=found)
 
 
-def start(page):
-    """Make everything ready for the cells of the notebook `page`, like "ch5/idea"."""
-    sys.modules["__main__"] = SPACE
-    SPACE.__dict__["__builtins__"] = __builtins__
+def prepare():
+    """Make everything ready for cells, once."""
     sys.stdout, sys.stderr = Stream("stdout"), Stream("stderr")
     warnings.filterwarnings("ignore", message="tqdm:disabling monitor")  # it needs a thread
     os.environ["MPLBACKEND"] = "module://page_backend"
+    import ismlit  # noqa: F401  before numpy's counting is changed
+
+    widen()
+    sys.meta_path.insert(0, Announcer())
+
+
+def start(page):
+    """Begin the notebook `page`, like "ch5/idea": its folder, and no variable of the one before."""
+    global SPACE
+    if not isinstance(sys.stdout, Stream):
+        prepare()
     import IPython
     from IPython.display import display
 
     import ismlit
 
+    OF_THE_PAGE.close()
+    OF_THE_PAGE.enter_context(warnings.catch_warnings())
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
+        OF_THE_PAGE.enter_context(pyplot.rc_context())
+    sys.modules["__main__"] = SPACE = types.ModuleType("__main__")
+    SPACE.__dict__["__builtins__"] = __builtins__
     SPACE.display, SPACE.get_ipython = display, IPython.get_ipython
-    widen()
-    sys.meta_path.insert(0, Announcer())
     folder = os.path.join(os.path.dirname(ismlit.__file__), "edition", "_book")
     os.chdir(os.path.join(folder, os.path.dirname(page)))
 
