@@ -5,7 +5,6 @@ import re
 from html import escape, unescape
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 from ismlit.edition import formulas, graph, layers, verdicts
@@ -359,36 +358,3 @@ def test_rows_of_table_5_4_say_what_is_printed():
     for name in claimed:
         said = re.findall(r"-?\d+(?:\.\d+)?", ledger()[name].says)
         assert list(map(float, said)) == rows[name], name
-
-
-SETS = {"wine": "Wine", "cancer": "Cancer", "face": "Face", "mnist": "MNIST"}
-
-
-def sizes_stored(table, name):
-    """Means, deviations and first folds of what is stored of a data set, whatever their sign."""
-    for row in results(table):
-        if row["set"] == name:
-            for values in row.values():
-                found = np.array(values if isinstance(values, list) else [values])
-                if found.dtype.kind == "f" and np.isfinite(found).all():
-                    yield from np.abs([found.mean(), found.std(), found[0]])
-
-
-@pytest.mark.parametrize("table", ["5.4", "5.5"])
-def test_numbers_in_the_notes_of_the_supervised_tables_are_stored(table):
-    """To the digits that are given, in the units used: percent, thousands, millions."""
-    checked = 0
-    stored = {n: np.array(list(sizes_stored(f"table-{table}", n))) for n in SETS.values()}
-    for name, claim in ledger().items():
-        row = re.match(rf"tab-{table}-({'|'.join(SETS)})", name)
-        told = re.sub(r"\(printed.*?\)", "", claim.note)
-        for number in re.findall(r"\d+\.\d+(?:e\d+)?|\d{4,}", told) if row else ():
-            if number in claim.says:
-                continue
-            value = float(number)
-            least = value / 200 if "e" in number or "." not in number else 0
-            last = 10.0 ** -len(number.partition(".")[2]) if "e" not in number else 0
-            units = np.outer(stored[SETS[row[1]]], [1, 100, 1e-3, 1e-4, 1e-6])
-            assert np.abs(units - value).min() <= max(last / 1.9, least), f"{name}: {number}"
-            checked += 1
-    assert checked > 15
