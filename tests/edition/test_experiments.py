@@ -30,6 +30,7 @@ from ismlit.edition.experiments import (
     program_4_2,
     program_6_1,
     program_6_2,
+    public,
     readings,
     scaling,
     starts,
@@ -817,6 +818,31 @@ def test_a_draw_of_the_clusterers_is_recomputed():
         margin = 0.05 if method == clusterers.OURS else 0.02  # training follows rounding
         for key in ("NMI", "NMI, new", "ARI", "ARI, new"):
             assert numbers[key] == pytest.approx(row[key][0], abs=margin), (method, key)
+
+
+@pytest.mark.parametrize("method", ["SupervisedIKDR", "LDA", "PLS", public.ALL])
+def test_a_public_set_is_recomputed(method):
+    needs(public.SETS["glass"])
+    (row,) = public.rows(f"reduction/glass/{method}")
+    kept = stored("public", task="reduction", set="glass", method=method)
+    assert row["accuracy"] == pytest.approx(kept["accuracy"], abs=0.05)  # two rows of a fold
+
+
+def test_a_public_table_is_made_ready(monkeypatch, tmp_path):
+    """Gaps become medians, words columns; a class of fewer than five rows is left out."""
+    rows = [f"{k},{'?' if k % 3 else k},'{'ab'[k % 2]}',{k % 2}" for k in range(20)]
+    path = tmp_path / "made.csv"
+    path.write_text("\n".join([*rows, "7,1,'a',rare"]))
+    monkeypatch.setattr(datasets, "fetch", lambda name: [path])
+    table, y = public.load("glass")
+    X = public.preparation().fit_transform(table)
+    assert X.shape == (20, 4) and set(y) == {0, 1}
+    assert_allclose(X.mean(axis=0), 0, atol=1e-12)
+    assert len(np.unique(X[np.arange(20) % 3 > 0, 1])) == 1
+    assert_allclose(np.abs(X[:, 2:]), 1)
+    assert public.shape("glass") == dict(samples=20, features=4, classes=2, smallest=10)
+    assert public.more_components("glass", "PCA") == {}
+    assert public.reduction("glass", "PLS")["accuracy"] == [1.0] * 5
 
 
 def test_eigenvectors_reach_new_samples():

@@ -22,6 +22,7 @@ from ismlit.edition.experiments import (
     program_4_2,
     program_6_1,
     program_6_2,
+    public,
     scaling,
     starts,
     table_3_1,
@@ -55,6 +56,7 @@ TABLES = {
     "classifiers": classifiers,
     "clusterers": clusterers,
     "defaults": defaults,
+    "public": public,
 }
 
 
