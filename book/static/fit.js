@@ -1,14 +1,19 @@
-/* A displayed formula or a table somewhat wider than its column is set smaller, so that it is seen
-   whole; one that would become smaller than the text keeps its size and scrolls in its box. A picture
-   that scrolls, on a phone, can be reached by the keyboard. */
+/* A displayed formula or a table somewhat wider than its column is set smaller, a table with less room
+   between its columns too, so that it is seen whole; what would become too small keeps its size and
+   scrolls in its box. A picture that scrolls, on a phone, can be reached by the keyboard. */
 (() => {
-  const LEAST = 0.79; // displayed formulas are larger than the text by this
+  const LEAST = { FORMULA: 0.79, TABLE: 0.75 }; // displayed formulas are larger than the text by this
   const widths = new WeakMap();
   function fit(box) {
     const inner = box.querySelector("mjx-math, table");
+    const least = LEAST[inner.tagName] ?? LEAST.FORMULA;
     inner.style.fontSize = "";
+    inner.classList.remove("tight");
+    if (box.scrollWidth <= box.clientWidth) return;
+    inner.classList.add("tight");
     const share = 0.99 * box.clientWidth / box.scrollWidth;
-    if (share < 0.99 && share >= LEAST) inner.style.fontSize = `${100 * share}%`;
+    if (share < least) inner.classList.remove("tight");
+    else if (share < 0.99) inner.style.fontSize = `${100 * share}%`;
   }
   const observer = new ResizeObserver((entries) => entries.forEach(({ target }) => {
     const width = target.clientWidth;
