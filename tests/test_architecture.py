@@ -100,7 +100,7 @@ def test_the_library_lives_without_the_edition(tmp_path):
     """Every module but the edition imports where the edition is not there at all."""
     target = tmp_path / "ismlit"
     target.mkdir()
-    for path in [*PACKAGE.glob("*.py"), PACKAGE / "registry.json"]:
+    for path in PACKAGE.glob("*.py"):
         (target / path.name).write_bytes(path.read_bytes())
     code = "import importlib\n" + "".join(
         f"importlib.import_module('ismlit.{module}')\n" for module in MODULES
@@ -293,7 +293,7 @@ REFERENCE = list(documented())
 
 def needs_no_example(module, name):
     """What downloads a file, re-runs a notebook, draws the front page, or is an error or a row."""
-    downloads = module == "datasets" and name.startswith(("load_", "fetch"))
+    downloads = module == "edition.loaders" and name.startswith(("load_", "fetch"))
     return downloads or name in ("rerun", "turning", "Claim", "ClaimError", "Count", "View")
 
 

@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ismlit import datasets
 from ismlit.attraction import frozen, pull
 from ismlit.bandwidth import median_distance, self_tuning_kernel
+from ismlit.edition import loaders
 from ismlit.grassmann import principal_angles
 from ismlit.kernels import Gaussian, RelativeGaussian
 from ismlit.knet import KNetClustering
@@ -402,9 +403,9 @@ def test_start_can_be_given(model, moons):
 @pytest.mark.slow
 def test_patience_and_restarts_keep_what_the_start_knew():
     """Draws of 300 spiral points whose start is right and on which Algorithm 3 fails."""
-    if not datasets.is_available("spiral-3000"):
+    if not loaders.is_available("spiral-3000"):
         pytest.skip("data set 'spiral-3000' is not at hand (ISMLIT_DATA)")
-    bunch = datasets.load_spiral_3000()
+    bunch = loaders.load_spiral_3000()
     X, y = scale(bunch.data), bunch.target
     described = dict(min_gain=np.inf, n_init=1, n_steps=2000, batch_size=32, learning_rate=1e-3)
     hasty, ours = [], []

@@ -26,7 +26,7 @@ def missing_data(notebook):
     names = notebook.metadata.get("ismlit", {}).get("requires_data", [])
     if not names:
         return []
-    from ismlit.datasets import is_available
+    from ismlit.edition.loaders import is_available
 
     return [name for name in names if not is_available(name)]
 

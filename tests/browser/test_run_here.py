@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from ismlit.datasets import REGISTRY, _folder, is_available
+from ismlit.edition.loaders import REGISTRY, _folder, is_available
 from tools.browser_python import LARGEST, SITE, about
 from tools.execute_notebooks import ROOT, notebooks_of
 from tools.print_book import chromium, serve

@@ -10,7 +10,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from ismlit import datasets
 from ismlit.bandwidth import median_distance
-from ismlit.edition import files, printed, results, tables
+from ismlit.edition import files, loaders, printed, results, tables
 from ismlit.edition.construction import class_sum_network
 from ismlit.edition.experiments import __main__ as command
 from ismlit.edition.experiments import (
@@ -70,7 +70,7 @@ def random_slice(table, count, **keep):
 
 
 def needs(name):
-    if not datasets.is_available(name.lower()):
+    if not loaders.is_available(name.lower()):
         pytest.skip(f"data set {name.lower()!r} is not at hand (ISMLIT_DATA)")
 
 
@@ -614,7 +614,7 @@ def test_a_slice_of_table_6_1_is_recomputed(row):
 @pytest.mark.parametrize("name", ["random", "adver", "divorce"])
 def test_our_network_on_a_fold_of_a_real_set(name):
     file = table_6_1.FILES.get(name, name)
-    if not datasets.is_available(file):
+    if not loaders.is_available(file):
         pytest.skip(f"data set {file!r} is not at hand (ISMLIT_DATA)")
     row = stored("table-6.1", set=name, method="H")
     found = table_6_1.row_of(name, "H", folds=1)
@@ -833,7 +833,7 @@ def test_a_public_table_is_made_ready(monkeypatch, tmp_path):
     rows = [f"{k},{'?' if k % 3 else k},'{'ab'[k % 2]}',{k % 2}" for k in range(20)]
     path = tmp_path / "made.csv"
     path.write_text("\n".join([*rows, "7,1,'a',rare"]))
-    monkeypatch.setattr(datasets, "fetch", lambda name: [path])
+    monkeypatch.setattr(loaders, "fetch", lambda name: [path])
     table, y = public.load("glass")
     X = public.preparation().fit_transform(table)
     assert X.shape == (20, 4) and set(y) == {0, 1}
@@ -867,7 +867,7 @@ def test_a_slice_of_table_4_2_is_recomputed(row):
 
 
 def test_a_draw_of_the_patience_table_is_recomputed():
-    if not datasets.is_available("spiral-3000"):
+    if not loaders.is_available("spiral-3000"):
         pytest.skip("data set 'spiral-3000' is not at hand (ISMLIT_DATA)")
     row = stored("patience", method="best of four, local start")
     found = patience.one(patience.METHODS["best of four, local start"], 3)

@@ -8,6 +8,7 @@ from sklearn.preprocessing import scale
 
 from ismlit import datasets
 from ismlit.bandwidth import as_kernel
+from ismlit.edition import loaders
 from ismlit.edition.experiments.scaling import make_classes
 from ismlit.gamma import embedding_gamma, label_gamma
 from ismlit.pairs import Pairs
@@ -25,7 +26,7 @@ def toy(name):
 
 def stored(name, rows=None):
     """A set of the thesis, or None without the data."""
-    if not datasets.is_available(name):
+    if not loaders.is_available(name):
         return None
     bunch = getattr(datasets, f"load_{name}")()
     X, y = bunch.data[:rows], bunch.target[:rows]

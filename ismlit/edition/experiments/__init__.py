@@ -6,14 +6,15 @@ import numpy as np
 from sklearn.preprocessing import scale
 
 from ismlit import datasets
+from ismlit.edition import loaders
 from ismlit.grassmann import cayley
 
 SEED = 0
 SETS = {
     "Wine": datasets.load_wine,
-    "Cancer": datasets.load_cancer,
-    "Face": datasets.load_face,
-    "MNIST": datasets.load_mnist,
+    "Cancer": loaders.load_cancer,
+    "Face": loaders.load_face,
+    "MNIST": loaders.load_mnist,
 }
 
 

@@ -23,29 +23,31 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC
+from sklearn.utils import Bunch
 
 from ismlit import datasets
 from ismlit.bandwidth import median_distance
+from ismlit.edition import loaders
 from ismlit.edition.experiments import SEED, over_runs
 from ismlit.gamma import one_hot
 from ismlit.network import KernelDependenceNetwork
 
 PUBLIC = {
     "iris": shipped.load_iris,
-    "divorce": datasets.load_divorce,
+    "divorce": loaders.load_divorce,
     "wine": datasets.load_wine,
     "breast cancer": datasets.load_breast_cancer,
-    "faces": datasets.load_face_27,
-    "cancer": datasets.load_cancer,
-    "WebKB": datasets.load_webkb,
-    "car": datasets.load_car,
+    "faces": loaders.load_face_27,
+    "cancer": loaders.load_cancer,
+    "WebKB": loaders.load_webkb,
+    "car": loaders.load_car,
     "digits": datasets.load_digits,
-    "Reuters": lambda: some(datasets.load_reuters(), 1000),
+    "Reuters": lambda: some(loaders.load_reuters(), 1000),
 }
 MADE = {
     "spiral in noise": lambda: noisy_spiral(600, SEED),
-    "random": datasets.load_random,
-    "adversarial": datasets.load_adversarial,
+    "random": loaders.load_random,
+    "adversarial": loaders.load_adversarial,
 }
 SETS = PUBLIC | MADE
 FOLDS = 5
@@ -55,13 +57,13 @@ def noisy_spiral(n_samples, seed):
     """Three arms in the first two columns; the other ten are noise."""
     plane, arm = datasets.make_spiral(n_samples, random_state=seed)
     noise = np.random.default_rng(seed).standard_normal((n_samples, 10))
-    return datasets.Bunch(data=np.hstack([scale(plane), noise]), target=arm)
+    return Bunch(data=np.hstack([scale(plane), noise]), target=arm)
 
 
 def some(bunch, size):
     """So many rows of a set, drawn at random."""
     rows = np.random.default_rng(SEED).permutation(len(bunch.target))[:size]
-    return datasets.Bunch(data=bunch.data[rows], target=bunch.target[rows])
+    return Bunch(data=bunch.data[rows], target=bunch.target[rows])
 
 
 # ---------------------------------------------------------------- the methods

@@ -173,11 +173,15 @@ class IMSAT(_Peer):
         size = min(250, len(X) // 3)
         batches = (rows for _ in count() for rows in t.randperm(len(X)).split(size))
         whole = (rows for rows in batches if len(rows) == size)
-        for rows in islice(whole, max(self.steps, CLUSTERING * len(X) // 250)):
+        for rows in islice(whole, self.n_steps(len(X))):
             loss = self._loss(X[rows], length[rows])
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
+
+    def n_steps(self, n):
+        """Steps on n samples: so many epochs, or `steps` if these are more."""
+        return max(self.steps, CLUSTERING * n // 250)
 
     def _loss(self, X, length, weight=0.1, balance=4.0):
         t = torch()

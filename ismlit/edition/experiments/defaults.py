@@ -22,6 +22,7 @@ from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalys
 from sklearn.preprocessing import StandardScaler, scale
 
 from ismlit import KDAC, KNetClustering, SupervisedIKDR, UnsupervisedIKDR, datasets
+from ismlit.edition import loaders
 from ismlit.edition.experiments import SEED
 
 
@@ -83,12 +84,12 @@ REAL = {
     "wine": lambda: both(datasets.load_wine()),
     "breast cancer, 30": lambda: both(datasets.load_breast_cancer()),
     "digits": lambda: both(datasets.load_digits()),
-    "cancer, 9": lambda: both(datasets.load_cancer()),
-    "divorce": lambda: both(datasets.load_divorce()),
-    "car": lambda: both(datasets.load_car()),
-    "faces, person": lambda: (datasets.load_face_pca().data, datasets.load_face_pca().existing),
-    "faces, pose": lambda: both(datasets.load_face_pca()),
-    "WebKb, topic": lambda: both(datasets.load_webkb()),
+    "cancer, 9": lambda: both(loaders.load_cancer()),
+    "divorce": lambda: both(loaders.load_divorce()),
+    "car": lambda: both(loaders.load_car()),
+    "faces, person": lambda: (loaders.load_face_pca().data, loaders.load_face_pca().existing),
+    "faces, pose": lambda: both(loaders.load_face_pca()),
+    "WebKb, topic": lambda: both(loaders.load_webkb()),
 }
 MADE = {
     "xor + 7": among_noise(xor, 7),
@@ -148,10 +149,10 @@ TWO_VIEWS = {
     "parabolas": lambda: datasets.make_two_views(300, random_state=SEED),
     "parabolas + 3": lambda: datasets.make_two_views(300, 3, random_state=SEED),
     "four Gaussians": lambda: datasets.make_four_gaussians(200, 4, random_state=SEED),
-    "SG": lambda: views(datasets.load_small_gaussian),
-    "LG": lambda: views(datasets.load_large_gaussian),
-    "Moon": lambda: views(datasets.load_moon),
-    "MoonN": lambda: views(datasets.load_moon_noise),
+    "SG": lambda: views(loaders.load_small_gaussian),
+    "LG": lambda: views(loaders.load_large_gaussian),
+    "Moon": lambda: views(loaders.load_moon),
+    "MoonN": lambda: views(loaders.load_moon_noise),
 }
 ALTERNATIVES = {"KDAC": {}, "KDAC, median": {"bandwidth": "median"}}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import confusion_matrix
 
-from ismlit import datasets
+from ismlit.edition import loaders
 from ismlit.edition.experiments import over_runs
 from ismlit.edition.experiments.deep_peers import IMSAT
 
@@ -27,7 +27,7 @@ def accuracy(y, labels):
 
 def one(seed):
     """One run, pixels between -1 and 1 as in their program."""
-    digits = datasets.load_mnist()
+    digits = loaders.load_mnist()
     model = IMSAT(10, seed).fit(digits.data / 128 - 1)
     return {"accuracy": round(accuracy(digits.target, model.labels_), 2)}
 

@@ -25,6 +25,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.preprocessing import LabelBinarizer, StandardScaler
 from sklearn.svm import SVC
+from sklearn.utils import Bunch
 
 from ismlit import datasets
 from ismlit.bandwidth import median_distance
@@ -47,7 +48,7 @@ def thirds(t):
 def rings():
     """Two rings in a plane of 10 dimensions: the means of the classes coincide."""
     X, y, plane = datasets.make_rings(400, 10, random_state=SEED)
-    return datasets.Bunch(data=X, target=y, plane=plane)
+    return Bunch(data=X, target=y, plane=plane)
 
 
 def two_indices(n=400, d=10):
@@ -56,7 +57,7 @@ def two_indices(n=400, d=10):
     X = rng.standard_normal((n, d))
     plane = np.linalg.qr(rng.standard_normal((d, 2)))[0]
     t = X @ plane[:, 0] + (X @ plane[:, 1]) ** 2 + 0.2 * rng.standard_normal(n)
-    return datasets.Bunch(data=X, target=thirds(t), continuous=t, plane=plane)
+    return Bunch(data=X, target=thirds(t), continuous=t, plane=plane)
 
 
 def redundant(n=400, groups=5, copies=4):
@@ -73,7 +74,7 @@ def redundant(n=400, groups=5, copies=4):
     first = np.eye(groups * copies)[:, :1]
     S = np.kron(np.eye(groups), np.ones((copies, copies))) + 0.09 * np.eye(groups * copies)
     plane = solve(S + 0.36 * first @ first.T, first)
-    return datasets.Bunch(data=X, target=thirds(t), continuous=t, plane=plane)
+    return Bunch(data=X, target=thirds(t), continuous=t, plane=plane)
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from sklearn.metrics import normalized_mutual_info_score, pairwise_distances
 from sklearn.preprocessing import scale
 from sklearn.utils import Bunch
 
-from ismlit import datasets
-from ismlit.edition import printed
+from ismlit.edition import loaders, printed
 from ismlit.edition.experiments import SEED, cayley_search
 from ismlit.edition.experiments.stored_starts import read_arrays
 from ismlit.gamma import centre, one_hot
@@ -99,9 +98,9 @@ def _the_other_way(load):
 
 
 READINGS = {
-    "SG": Reading(_the_other_way(datasets.load_small_gaussian), "sg", 0.04, 1, scaled=False),
+    "SG": Reading(_the_other_way(loaders.load_small_gaussian), "sg", 0.04, 1, scaled=False),
     "LG": Reading(
-        datasets.load_large_gaussian,
+        loaders.load_large_gaussian,
         "lg_200",
         10,
         3,
@@ -109,9 +108,9 @@ READINGS = {
         scaled=False,
         first=5.0,
     ),
-    "Moon": Reading(datasets.load_moon, "moon_400x4", 1, 3, sigma=0.1, first=2.0),
+    "Moon": Reading(loaders.load_moon, "moon_400x4", 1, 3, sigma=0.1, first=2.0),
     "MoonN": Reading(
-        datasets.load_moon_noise,
+        loaders.load_moon_noise,
         "moonn_200x7",
         0.1,
         6,
@@ -120,7 +119,7 @@ READINGS = {
         first=2.0,
     ),
     "Flower": Reading(
-        partial(datasets.load_flower, blanked=True),
+        partial(loaders.load_flower, blanked=True),
         "flower",
         100,
         2,
@@ -128,7 +127,7 @@ READINGS = {
         first=0.1,
     ),
     "Faces": Reading(
-        _the_other_way(datasets.load_face_pca),
+        _the_other_way(loaders.load_face_pca),
         "faces_20",
         1,
         17,
@@ -137,7 +136,7 @@ READINGS = {
         of_median=True,
         steps=20,
     ),
-    "WebKb": Reading(datasets.load_webkb, "webkb", 0.057, 4, 4, of_median=True, scaled=False),
+    "WebKb": Reading(loaders.load_webkb, "webkb", 0.057, 4, 4, of_median=True, scaled=False),
 }
 """As the program had them; where two agree with Table 3.2, they are its values."""
 
@@ -210,7 +209,7 @@ def runs():
 @cache
 def starts(name):
     """The stored starts W (d, q) of a set: ten random ones, then ISM's first step."""
-    path = next(p for p in datasets.fetch("starts") if p.stem == name)
+    path = next(p for p in loaders.fetch("starts") if p.stem == name)
     return read_arrays(path)
 
 

@@ -20,8 +20,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import scale
 from tqdm import tqdm
 
-from ismlit import datasets
 from ismlit.attraction import pull
+from ismlit.edition import loaders
 from ismlit.edition.experiments.table_4_2 import SHARE, Gram, data_of, median, nmi
 from ismlit.gamma import centre, one_hot
 from ismlit.perceptron import Adam, Perceptron
@@ -295,7 +295,7 @@ def taken(name, where, seed):
     if where == "all":
         return X, y, X, y
     if where == "published part":
-        spiral = datasets.load_spiral_300()
+        spiral = loaders.load_spiral_300()
         return (
             scale(spiral.data),
             spiral.target,

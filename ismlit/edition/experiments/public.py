@@ -36,8 +36,8 @@ from ismlit import (
     KNetClustering,
     SupervisedIKDR,
     UnsupervisedIKDR,
-    datasets,
 )
+from ismlit.edition import loaders
 from ismlit.edition.experiments import SEED
 
 SETS = {
@@ -57,7 +57,7 @@ SETS = {
     "sonar": "sonar",
     "thyroid": "new-thyroid",
 }
-"""Names, and those in `datasets.FILES`."""
+"""Names, and those in `loaders.FILES`."""
 
 HORSE = {"target": 23, "without": [2, 24, 25, 26]}
 """The classes of horse colic are not its last column; left out are a number of the hospital, and
@@ -73,7 +73,7 @@ def load(name):
     """The features as a table, numbers and words, and the classes y (n,)."""
     import pandas as pd
 
-    (path,) = datasets.fetch(SETS[name])
+    (path,) = loaders.fetch(SETS[name])
     table = pd.read_csv(path, header=None, na_values="?", quotechar="'")
     where = HORSE if name == "horse colic" else {"target": table.shape[1] - 1, "without": []}
     y = np.unique(table.pop(where["target"]).astype(str), return_inverse=True)[1]

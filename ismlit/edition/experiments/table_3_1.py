@@ -18,9 +18,8 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 from sklearn.utils import Bunch
 
-from ismlit import datasets
 from ismlit.baselines import dimension_growth, stiefel_descent
-from ismlit.edition import printed
+from ismlit.edition import loaders, printed
 from ismlit.edition.experiments import SEED, over_runs, program_3_1
 from ismlit.gamma import Gamma, centre, one_hot
 from ismlit.kernels import Gaussian
@@ -50,7 +49,7 @@ def _standardised(bunch, divisor=1):
 
 def flower():
     """Flower, standardised; existing: spectral clustering into 2, since none is published."""
-    X = scale(datasets.load_flower().data)
+    X = scale(loaders.load_flower().data)
     U = Affinity(Pairs(X, Gaussian(2.0)), normalize="degrees").leading(2)[0]
     return Bunch(data=X, existing=cluster_rows(U, 2, SEED), target=None)
 
@@ -66,24 +65,24 @@ def _swapped(bunch):
 
 
 SETS = {
-    "SG": datasets.load_small_gaussian,
-    "LG": datasets.load_large_gaussian,
-    "Moon": lambda: _standardised(datasets.load_moon()),
-    "MoonN": lambda: _standardised(datasets.load_moon_noise(), 3),
+    "SG": loaders.load_small_gaussian,
+    "LG": loaders.load_large_gaussian,
+    "Moon": lambda: _standardised(loaders.load_moon()),
+    "MoonN": lambda: _standardised(loaders.load_moon_noise(), 3),
     "Flower": flower,
-    "Faces": lambda: _swapped(datasets.load_face_pca()),
-    "WebKb": datasets.load_webkb,
+    "Faces": lambda: _swapped(loaders.load_face_pca()),
+    "WebKb": loaders.load_webkb,
 }
 """As the published runs had them: noise of MoonN divided by 3; pose known, identity sought."""
 VARIANTS = {
-    "LG, 1000 samples": lambda: datasets.load_large_gaussian(1000),
-    "LG, standardised": lambda: _standardised(datasets.load_large_gaussian()),
-    "Moon, raw": datasets.load_moon,
-    "MoonN, noise as it is": lambda: _standardised(datasets.load_moon_noise()),
-    "MoonN, 1000 samples": lambda: _standardised(datasets.load_moon_noise(1000), 3),
-    "Faces, identity known": datasets.load_face_pca,
-    "WebKb, topic known": lambda: _swapped(datasets.load_webkb()),
-    "WebKb, standardised": lambda: _standardised(datasets.load_webkb()),
+    "LG, 1000 samples": lambda: loaders.load_large_gaussian(1000),
+    "LG, standardised": lambda: _standardised(loaders.load_large_gaussian()),
+    "Moon, raw": loaders.load_moon,
+    "MoonN, noise as it is": lambda: _standardised(loaders.load_moon_noise()),
+    "MoonN, 1000 samples": lambda: _standardised(loaders.load_moon_noise(1000), 3),
+    "Faces, identity known": loaders.load_face_pca,
+    "WebKb, topic known": lambda: _swapped(loaders.load_webkb()),
+    "WebKb, standardised": lambda: _standardised(loaders.load_webkb()),
 }
 """Other readings of the data, the text's among them; run with ISM and its own start alone."""
 CLUSTERS = {"Faces, identity known": 4}

@@ -23,6 +23,7 @@ from sklearn.preprocessing import scale
 
 from ismlit import datasets
 from ismlit.bandwidth import median_distance
+from ismlit.edition import loaders
 from ismlit.edition.experiments import over_runs
 from ismlit.edition.experiments.deep_peers import PEERS
 from ismlit.gamma import centre
@@ -32,12 +33,12 @@ from ismlit.spectral import cluster_rows
 from ismlit.training import embedding_affinity
 
 SETS = {
-    "Moon": datasets.load_moon_plane,
-    "Spiral1": datasets.load_spiral_3000,
-    "Cancer": datasets.load_cancer,
+    "Moon": loaders.load_moon_plane,
+    "Spiral1": loaders.load_spiral_3000,
+    "Cancer": loaders.load_cancer,
     "Wine": datasets.load_wine,
-    "RCV": datasets.load_reuters,
-    "Face": datasets.load_face_27,
+    "RCV": loaders.load_reuters,
+    "Face": loaders.load_face_27,
 }
 RATIO = {"Moon": 0.1, "Spiral1": 0.1}
 """sigma over the median distance; else 1 (Table 4.1)."""
@@ -191,7 +192,7 @@ def learnt_on(name, form, where, seed):
     if where == "all":
         return X, y, X, y
     if where == "published part":  # 300 points, and the 30 000 that they were tested on
-        spiral = datasets.load_spiral_300()
+        spiral = loaders.load_spiral_300()
         return scale(spiral.data), spiral.target, scale(spiral.new), spiral.new_target
     size = round(SHARE[name] * len(X))
     rows = np.random.RandomState(seed).choice(len(X), size, replace=False)

@@ -26,7 +26,7 @@ from sklearn.utils import Bunch
 from ismlit import datasets
 from ismlit.bandwidth import best_bandwidth
 from ismlit.dependence import Alignment, normalized_hsic
-from ismlit.edition import printed, results
+from ismlit.edition import loaders, printed, results
 from ismlit.edition.experiments import SEED, over_runs
 from ismlit.gamma import label_gamma, one_hot
 from ismlit.layers import LayerSolver, geometry
@@ -35,23 +35,23 @@ from ismlit.pairs import ConstantKernelError
 from ismlit.solver import published_ism
 
 SETS = {
-    "random": datasets.load_random,
-    "adver": datasets.load_adversarial,
-    "spiral": datasets.load_spiral,
+    "random": loaders.load_random,
+    "adver": loaders.load_adversarial,
+    "spiral": loaders.load_spiral,
     "wine": datasets.load_wine,
-    "cancer": datasets.load_cancer,
-    "car": lambda: _published_label(datasets.load_car()),
-    "face": datasets.load_face,
-    "divorce": datasets.load_divorce,
+    "cancer": loaders.load_cancer,
+    "car": lambda: _published_label(loaders.load_car()),
+    "face": loaders.load_face,
+    "divorce": loaders.load_divorce,
 }
 VARIANTS = {
     "random, 80 x 2": lambda: _pair(datasets.make_random_labels(random_state=SEED)),
-    "cancer, 615 rows": datasets.load_cancer_615,
-    "car, UCI classes": datasets.load_car,
+    "cancer, 615 rows": loaders.load_cancer_615,
+    "car, UCI classes": loaders.load_car,
 }
 """What the text says of Random, the rows that were read of Cancer, the label that Car has."""
 FILES = {"adver": "adversarial", "cancer, 615 rows": "cancer-615", "car, UCI classes": "car"}
-"""Names in `datasets.FILES` where they differ."""
+"""Names in `loaders.FILES` where they differ."""
 
 DESCRIBED = dict(solver="published", bandwidth="hsic", random_features=150, random_state=SEED)
 NETWORKS = {
