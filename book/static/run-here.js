@@ -245,24 +245,34 @@ class Cell {
   }
 }
 
-// Changed sources in the tab's own storage; where it has none they live as long as the page.
+// The tab's own storage; a private window may have none, or no room.
+const storage = {
+  get(name) {
+    try {
+      return sessionStorage.getItem(name);
+    } catch {
+      return null;
+    }
+  },
+  set(name, value) {
+    try {
+      if (value === null) sessionStorage.removeItem(name);
+      else sessionStorage.setItem(name, value);
+    } catch {
+      // what is changed lives as long as the page
+    }
+  },
+};
+
+// Changed sources, until the tab is closed.
 const drafts = {
   name: number => `run-here ${knows.page} ${number}`,
   get(number, source) {
-    try {
-      const [of, changed] = JSON.parse(sessionStorage.getItem(this.name(number)) ?? "[]");
-      return of === source ? changed : undefined; // of this edition of the cell
-    } catch {
-      return undefined;
-    }
+    const [of, changed] = JSON.parse(storage.get(this.name(number)) ?? "[]");
+    return of === source ? changed : undefined; // of this edition of the cell
   },
   set(number, source, changed) {
-    try {
-      if (source === changed) sessionStorage.removeItem(this.name(number));
-      else sessionStorage.setItem(this.name(number), JSON.stringify([source, changed]));
-    } catch {
-      // a private window, or no room
-    }
+    storage.set(this.name(number), source === changed ? null : JSON.stringify([source, changed]));
   },
 };
 
@@ -293,21 +303,13 @@ const owner = {
     return isKnown;
   },
   get name() {
-    try {
-      const edition = knows.files.filter(file => file.part !== "pandas").map(file => file.hash);
-      const tab = sessionStorage.getItem("run-here tab") ?? crypto.randomUUID();
-      sessionStorage.setItem("run-here tab", tab);
-      return this.lasts ? [tab, ...edition].join(" ") : null;
-    } catch {
-      return null;
-    }
+    if (!storage.get("run-here tab")) storage.set("run-here tab", crypto.randomUUID?.() ?? null);
+    const tab = storage.get("run-here tab");
+    const edition = knows.files.filter(file => file.part !== "pandas").map(file => file.hash);
+    return tab && this.lasts ? [tab, ...edition].join(" ") : null;
   },
   forget() {
-    try {
-      sessionStorage.removeItem("run-here tab");
-    } catch {
-      // there is none
-    }
+    storage.set("run-here tab", null);
   },
 };
 

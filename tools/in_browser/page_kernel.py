@@ -151,8 +151,6 @@ def prepare():
     sys.stdout, sys.stderr = Stream("stdout"), Stream("stderr")
     warnings.filterwarnings("ignore", message="tqdm:disabling monitor")  # it needs a thread
     os.environ["MPLBACKEND"] = "module://page_backend"
-    import ismlit  # noqa: F401  before numpy's counting is changed
-
     widen()
     sys.meta_path.insert(0, Announcer())
 

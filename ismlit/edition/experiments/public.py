@@ -19,7 +19,6 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
@@ -40,6 +39,7 @@ from ismlit import (
 )
 from ismlit.edition import loaders
 from ismlit.edition.experiments import SEED
+from ismlit.edition.experiments.peers import CappedLDA
 
 SETS = {
     "banknote": "banknote_authentication",
@@ -63,8 +63,8 @@ HORSE = {"target": 23, "without": [2, 24, 25, 26]}
 """The classes of horse colic are not its last column; left out are a number of the hospital, and
 three codes of the lesion whose presence is asked for."""
 
-FEWEST = 5
-"""Rows of a class, one a fold."""
+FOLDS = 5
+"""And the fewest rows of a class, one a fold."""
 
 SHAPE = "shape"
 
@@ -77,7 +77,7 @@ def load(name):
     table = pd.read_csv(path, header=None, na_values="?", quotechar="'")
     where = HORSE if name == "horse colic" else {"target": table.shape[1] - 1, "without": []}
     y = np.unique(table.pop(where["target"]).astype(str), return_inverse=True)[1]
-    kept = np.bincount(y)[y] >= FEWEST
+    kept = np.bincount(y)[y] >= FOLDS
     table = table.drop(columns=where["without"])[kept].rename(columns=str)
     return table, np.unique(y[kept], return_inverse=True)[1]
 
@@ -107,11 +107,11 @@ ALL = "all columns"
 REDUCTIONS = {
     "SupervisedIKDR": SupervisedIKDR,
     "balanced": partial(SupervisedIKDR, balanced=True),
-    "LDA": lambda q: LinearDiscriminantAnalysis(),  # of its k - 1 components q are looked at
+    "LDA": CappedLDA,
     "PLS": Discriminant,
     "NCA": partial(NeighborhoodComponentsAnalysis, random_state=SEED),
     "PCA": PCA,
-    ALL: None,
+    ALL: lambda q: None,
 }
 CLASSIFIERS = {
     "network": KernelDependenceNetwork,
@@ -136,19 +136,40 @@ CLUSTERERS = {
 def folds_of(name):
     """Training features and classes, test features and classes."""
     table, y = load(name)
-    for a, b in StratifiedKFold(5, shuffle=True, random_state=SEED).split(table, y):
+    for a, b in StratifiedKFold(FOLDS, shuffle=True, random_state=SEED).split(table, y):
         prepare = preparation().fit(table.iloc[a])
         yield *map(prepare.transform, (table.iloc[a], table.iloc[b])), y[a], y[b]
 
 
-def by_folds(name, fit, predict):
-    """Accuracies on each fold, of all samples alike and of all classes alike, and seconds."""
+class ByNeighbours:
+    """Five nearest neighbours on what a reduction makes of the columns; on all of them if None."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def fit(self, X, y):
+        """Learn the reduction from X (n, d) and classes y (n,), and keep both."""
+        if self.step is not None:
+            self.step.fit(X, y)
+        self.known = X, y
+        return self
+
+    def predict(self, X):
+        """The classes of X (m, d), (m,)."""
+        known, y = self.known
+        if self.step is not None:
+            known, X = map(self.step.transform, (known, X))
+        return KNeighborsClassifier(5).fit(known, y).predict(X)
+
+
+def by_folds(name, make):
+    """Accuracies on each fold, samples alike and classes alike, and seconds of the fit."""
     found = {"accuracy": [], "balanced": [], "seconds": []}
     for A, B, y_A, y_B in folds_of(name):
         began = time.process_time()
-        fitted = fit(A, y_A)
+        model = make().fit(A, y_A)
         found["seconds"].append(time.process_time() - began)
-        given = predict(fitted, B)
+        given = model.predict(B)
         found["accuracy"].append(float(np.mean(given == y_B)))
         found["balanced"].append(float(balanced_accuracy_score(y_B, given)))
     return found
@@ -156,18 +177,7 @@ def by_folds(name, fit, predict):
 
 def reduction(name, method, q=2):
     """What five nearest neighbours see of q components; the seconds are of the reduction."""
-
-    def fit(A, y_A):
-        step = None if method == ALL else REDUCTIONS[method](q).fit(A, y_A)
-        return step, A, y_A
-
-    def predict(fitted, B):
-        step, A, y_A = fitted
-        if step is not None:
-            A, B = step.transform(A)[:, :q], step.transform(B)[:, :q]
-        return KNeighborsClassifier(5).fit(A, y_A).predict(B)
-
-    return by_folds(name, fit, predict)
+    return by_folds(name, lambda: ByNeighbours(REDUCTIONS[method](q)))
 
 
 def more_components(name, method):
@@ -178,9 +188,7 @@ def more_components(name, method):
 
 def classification(name, method):
     """A classifier on all columns."""
-    return by_folds(
-        name, lambda A, y_A: CLASSIFIERS[method]().fit(A, y_A), lambda fitted, B: fitted.predict(B)
-    )
+    return by_folds(name, CLASSIFIERS[method])
 
 
 def clustering(name, method):
