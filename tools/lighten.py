@@ -53,6 +53,11 @@ PICTURE = re.compile(r'<img [^>]*?src="[./]*_images/([^"]+)"[^>]*>')
 SIZE = re.compile(r'\bwidth(?:="|: )(\d+)[^>]*?\bheight(?:="|: )(\d+)')
 LATER = 'loading="lazy"'
 WIDE = 700  # pixels from which on a picture's words are too small on a phone, unless it scrolls
+SOURCE = re.compile(r'\bsrc="([^"]*)"')
+NARROW = 500  # and up to which they are not
+PANELS = re.compile(
+    r'<svg data-panels="([^"]*)"[^>]*?width="(\d+)"[^>]*?viewBox="0 0 ([\d.]+) [^>]*>'
+)
 FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
 
 
@@ -189,7 +194,8 @@ def together(text):
 def framed(text, folder):
     """A page whose pictures, of those in `folder`, have their place before they are there.
 
-    The first is asked for at once, the others when they come near; wide ones can scroll.
+    The first is asked for at once, the others when they come near. On a phone a wide one shows its
+    panels below each other, or can scroll.
     """
     when = iter(['fetchpriority="high"'])
 
@@ -200,11 +206,56 @@ def framed(text, folder):
             place = ' width="{}" height="{}"'.format(*size.groups()) if size else ""
             start = f"<img {next(when, LATER)}{place} "
             picture = start + found[0].removeprefix("<img ")
-            wide = size and int(size[1]) >= WIDE
-            return f'<div class="wide-picture">{picture}</div>' if wide else picture
+            if not size or int(size[1]) < WIDE:
+                return picture
+            source = stacked(folder / found[1], found[0])
+            if source:
+                return f"<picture>{source}{picture}</picture>"
+            return f'<div class="wide-picture">{picture}</div>'
         return found[0]
 
     return PICTURE.sub(frame, text)
+
+
+def stacked(drawing, image):
+    """Write a drawing's panels in rows for a phone; the source of a picture that holds `image`.
+
+    None where a panel alone is too wide.
+    """
+    if drawing.suffix != ".svg":
+        return None
+    text = drawing.read_text(encoding="utf8")
+    found = PANELS.match(text)
+    boxes = [[float(x) for x in box.split(",")] for box in found[1].split()] if found else []
+    most = NARROW * float(found[3]) / int(found[2]) if found else 0  # in the drawing's points
+    if len(boxes) < 2 or max(right - left for left, _, right, _ in boxes) > most:
+        return None
+    rows = [[]]
+    for box in boxes:
+        if sum(b[2] - b[0] for b in rows[-1]) + box[2] - box[0] > most:
+            rows.append([])
+        rows[-1].append(box)
+    shown, y, across = [], 0, 0
+    for row in rows:
+        x = 0
+        for left, top, right, bottom in row:
+            w, h = right - left, bottom - top
+            place = f'x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" height="{h:.1f}"'
+            view = f'viewBox="{left:.1f} {top:.1f} {w:.1f} {h:.1f}"'
+            shown.append(f'<svg {place} {view}><use href="#whole"/></svg>')
+            x += w
+        across, y = max(across, x), y + max(b[3] - b[1] for b in row)
+    scale = int(found[2]) / float(found[3])
+    size = f'width="{across * scale:.0f}" height="{y * scale:.0f}"'
+    start = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    body = text[found.end() :].removesuffix("</svg>")
+    whole = (
+        f'{start} {size} viewBox="0 0 {across:.1f} {y:.1f}"><defs><g id="whole">{body}</g></defs>'
+    )
+    copy = drawing.with_name(f"{drawing.stem}-stacked.svg")
+    copy.write_text(whole + "".join(shown) + "</svg>", encoding="utf8")
+    address = SOURCE.search(image)[1].replace(drawing.name, copy.name)
+    return f'<source media="(max-width: 599px)" srcset="{address}" {size}>'
 
 
 def page(text, static, words, made):

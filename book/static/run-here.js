@@ -58,8 +58,8 @@ function picture(mime, data, width, stored) {
   const isText = mime === "image/svg+xml";
   const coded = isText ? `charset=utf8,${encodeURIComponent(data)}` : `base64,${data}`;
   image.src = `data:${mime};${coded}`;
-  const frame = stored?.closest(".wide-picture");
-  const shown = frame ? element("div", { className: frame.className, tabIndex: 0 }, image) : image;
+  const isWide = stored?.closest(".wide-picture, picture");
+  const shown = isWide ? element("div", { className: "wide-picture", tabIndex: 0 }, image) : image;
   const figure = stored?.closest("figure");
   if (!figure) return box("image_png", shown);
   const caption = figure.querySelector("figcaption")?.cloneNode(true) ?? "";

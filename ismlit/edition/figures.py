@@ -97,11 +97,11 @@ def drawing(figure):
     >>> empty[:4], "prefers-color-scheme: dark" in empty
     ('<svg', True)
     """
-    import matplotlib
+    from matplotlib import rc_context
 
     file = io.StringIO()
     settings = {"svg.hashsalt": "ismlit", "svg.fonttype": "path"}
-    with matplotlib.rc_context(settings), _pixel_by_pixel(figure):
+    with rc_context(settings), _pixel_by_pixel(figure):
         figure.savefig(
             file,
             format="svg",
@@ -122,7 +122,67 @@ def drawing(figure):
     text = re.sub(r"\s+", " ", re.sub(r"<!--.*?-->", "", text)).replace("> <", "><")
     text = re.sub(r' (?:d|x|y|points)="[^"]*"', _shorter, text)
     text = _POINTS.sub(_grouped, text)
-    return re.sub(r"(<svg[^>]*>)", rf"\1{_theme(text)}", text, count=1)
+    boxes = " ".join(",".join(f"{edge:.1f}" for edge in box) for box in panels(figure))
+    start = rf'<svg data-panels="{boxes}"\1{_theme(text)}'
+    return re.sub(r"<svg([^>]*>)", start, text, count=1)
+
+
+def panels(figure):
+    """The parts of a figure that can stand apart, for a narrow page to put below each other.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        Drawn before, so that its layout is made.
+
+    Returns
+    -------
+    list of (left, top, right, bottom)
+            In points of the drawing, in reading order. A colour bar stays with what it measures; a
+        title above several panels is a part of its own.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from ismlit.edition.figures import panels
+    >>> figure = Figure(figsize=(8, 4))
+    >>> left, right = figure.subplots(1, 2)
+    >>> len(panels(figure))
+    2
+    """
+    import numpy as np
+    from matplotlib import rcParams
+
+    inches = {}
+    for part in (*figure.axes, *figure.texts, *figure.legends):
+        box = part.get_tightbbox()
+        if box is not None and part.get_visible():
+            bar = getattr(part, "_colorbar", None)
+            owner = bar.mappable.axes if bar else part
+            inches.setdefault(owner, []).append(np.array(box.extents) / figure.dpi)
+    page, pad = figure.get_tightbbox(), rcParams["savefig.pad_inches"]
+    corner = np.array([page.x0 - pad, page.y1 + pad])
+    boxes = []
+    for found in inches.values():
+        left, bottom = np.min(found, axis=0)[:2] - corner
+        right, top = np.max(found, axis=0)[2:] - corner
+        boxes.append([left, -top, right, -bottom])
+    whole = [0, 0, page.width + 2 * pad, page.height + 2 * pad]
+    return [tuple(72 * float(side) for side in box) for box in _apart(boxes, whole)]
+
+
+def _apart(boxes, page):
+    """The page cut where no box stands: first into rows, then into columns, then again."""
+    for axis in (1, 0):
+        ordered = sorted(boxes, key=lambda box: box[axis])
+        for k in range(1, len(ordered)):
+            before = max(box[axis + 2] for box in ordered[:k])
+            if before <= ordered[k][axis]:
+                cut = (before + ordered[k][axis]) / 2
+                first, second = list(page), list(page)
+                first[axis + 2] = second[axis] = cut
+                return _apart(ordered[:k], first) + _apart(ordered[k:], second)
+    return [page]
 
 
 def pixels_of(figure, box="tight", palettes=(256, 64)):

@@ -2,13 +2,18 @@
 
 import base64
 import io
+import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
+from ismlit.edition.figures import drawing
 from tools.lighten import (
     FONTS,
+    NARROW,
     bundle,
     encoded,
     framed,
@@ -149,6 +154,31 @@ def test_a_wide_picture_can_scroll(tmp_path):
     assert "wide-picture" not in framed(small, tmp_path)
     for wide in (large, pixels):
         assert framed(wide, tmp_path).startswith('<div class="wide-picture"><img ')
+
+
+def test_a_phone_has_the_panels_of_a_wide_picture_below_each_other(tmp_path):
+    """Five of a fifth of the width: two, two and one, each looking at its part of the whole."""
+    figure = Figure(figsize=(10, 2.5), layout="constrained")
+    for k, ax in enumerate(figure.subplots(1, 5)):
+        ax.plot([0, 1], gid=f"line{k}")
+    (tmp_path / "five.svg").write_text(drawing(figure), encoding="utf8")
+    text = framed('<img alt="x" src="../_images/five.svg" />', tmp_path)
+    assert text.startswith('<picture><source media="(max-width: 599px)" srcset="../_images/five-s')
+    stacked = ET.parse(tmp_path / "five-stacked.svg").getroot()
+    panels = [{k: float(v) for k, v in p.attrib.items() if k in ("x", "y")} for p in stacked[1:]]
+    assert [round(p["x"]) == 0 for p in panels] == [True, False, True, False, True]
+    assert int(stacked.get("width")) <= NARROW and len({p["y"] for p in panels}) == 3
+    views = [[float(v) for v in p.get("viewBox").split()] for p in stacked[1:]]
+    for before, after in pairwise(views):  # nothing twice, nothing left out
+        assert before[0] + before[2] == pytest.approx(after[0], abs=0.11)
+
+
+def test_a_wide_picture_of_one_panel_scrolls(tmp_path):
+    figure = Figure(figsize=(10, 2.5))
+    figure.add_subplot()
+    (tmp_path / "one.svg").write_text(drawing(figure), encoding="utf8")
+    text = framed('<img alt="x" src="../_images/one.svg" />', tmp_path)
+    assert text.startswith('<div class="wide-picture"><img ')
 
 
 def test_a_picture_within_a_drawing_has_few_colours(tmp_path):
