@@ -306,7 +306,7 @@ def search(
     Notes
     -----
     Claims: txt-3.5-tuning, eq-3.10, eq-3.11. No rule that sees no labels is always right: look
-    at ``rows``, and at `ismlit.edition.plots.plot_search`.
+    at ``rows``.
 
     Examples
     --------

@@ -9,7 +9,6 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
-from matplotlib.ticker import MaxNLocator
 from sklearn.utils import _safe_indexing
 
 from ismlit.pairs import gram
@@ -294,47 +293,6 @@ def plot_loadings(W, feature_names, ax=None, order=None):
     room = dict(borderaxespad=0.2, columnspacing=1, handlelength=1.5)
     ax.legend(fontsize="small", ncols=columns, loc="lower center", frameon=False, **room)
     return ax
-
-
-def plot_search(search, keys=("quality", "silhouette", "alignment", "bound")):
-    """The grid of a `Search`, one map for each of `keys`; a ring marks the pair chosen.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> from ismlit.datasets import make_four_gaussians
-    >>> from ismlit.edition.plots import plot_search
-    >>> from ismlit.kdac import search
-    >>> X, known, _ = make_four_gaussians(40, random_state=0)
-    >>> axes = plot_search(search(X, known, sigmas=[8.0, 16.0], weights=[1.0, 2.0], random_state=0))
-    >>> axes[0].get_ylabel(), [label.get_text() for label in axes[0].get_xticklabels()]
-    ('bandwidth sigma', ['1', '2'])
-    >>> plt.close()
-    """
-    rows, best = search.rows, search.rows[search.best]
-    sigmas, weights = (sorted({row[key] for row in rows}) for key in ("sigma", "weight"))
-    size = (2.1 * len(keys) + 0.6, 3.2)
-    style = dict(figsize=size, sharey=True, squeeze=False, layout="constrained")
-    axes = plt.subplots(1, len(keys), **style)[1][0]
-    for ax, key in zip(axes, keys):
-        grid = np.full((len(sigmas), len(weights)), np.nan)
-        for row in rows:
-            grid[sigmas.index(row["sigma"]), weights.index(row["weight"])] = row[key]
-        log = key == "bound"
-        grid = np.log10(np.where(grid > 0, grid, np.nan)) if log else grid
-        span = dict(vmin=0, vmax=1) if key == "novelty" else {}
-        image = ax.imshow(grid, cmap="cividis", origin="lower", aspect="auto", **span)
-        bar = ax.figure.colorbar(image, ax=ax, location="top", ticks=MaxNLocator(2))
-        bar.set_label(f"log10 {key}" if log else key)
-        place = weights.index(best["weight"]), sigmas.index(best["sigma"])
-        for width, colour in ((5, "white"), (2, "#D55E00")):  # seen on every ground
-            ring = dict(color=colour, markeredgewidth=width, markerfacecolor="none")
-            ax.plot(*place, "o", markersize=13, **ring)
-        ax.set_xticks(range(len(weights)), [f"{w:g}" for w in weights], fontsize="small")
-        ax.set_yticks(range(len(sigmas)), [f"{s:.2g}" for s in sigmas], fontsize="small")
-        ax.set_xlabel("weight")
-    axes[0].set_ylabel("bandwidth sigma")
-    return axes
 
 
 def plot_views(X, labels, pairs, ax=None):

@@ -80,7 +80,9 @@ def main():
         for row in tqdm(rows, desc=name, unit="row"):
             tqdm.write(" ".join(str(v) for v in row.values() if isinstance(v, str)))
             if not options.quick:
-                store(name, [row], dict(folds=10, seed=SEED), options.out)
+                own = getattr(TABLES[name], "FOLDS", folds)  # of some a number for each set
+                settings = dict(folds=own if isinstance(own, int) else folds, seed=SEED)
+                store(name, [row], settings, options.out)
 
 
 if __name__ == "__main__":
