@@ -54,7 +54,7 @@ SIZE = re.compile(r'\bwidth(?:="|: )(\d+)[^>]*?\bheight(?:="|: )(\d+)')
 LATER = 'loading="lazy"'
 WIDE = 700  # pixels from which on a picture's words are too small on a phone, unless it scrolls
 SOURCE = re.compile(r'\bsrc="([^"]*)"')
-NARROW = 500  # and up to which they are not
+NARROW = 500  # and up to which they are not; a panel alone may be a tenth wider
 PANELS = re.compile(
     r'<svg data-panels="([^"]*)"[^>]*?width="(\d+)"[^>]*?viewBox="0 0 ([\d.]+) [^>]*>'
 )
@@ -228,11 +228,11 @@ def stacked(drawing, image):
     found = PANELS.match(text)
     boxes = [[float(x) for x in box.split(",")] for box in found[1].split()] if found else []
     most = NARROW * float(found[3]) / int(found[2]) if found else 0  # in the drawing's points
-    if len(boxes) < 2 or max(right - left for left, _, right, _ in boxes) > most:
+    if len(boxes) < 2 or max(right - left for left, _, right, _ in boxes) > 1.1 * most:
         return None
     rows = [[]]
     for box in boxes:
-        if sum(b[2] - b[0] for b in rows[-1]) + box[2] - box[0] > most:
+        if rows[-1] and sum(b[2] - b[0] for b in rows[-1]) + box[2] - box[0] > most:
             rows.append([])
         rows[-1].append(box)
     shown, y, across = [], 0, 0

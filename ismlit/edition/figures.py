@@ -36,6 +36,8 @@ those that a dark page would swallow."""
 HEAVY = 300_000
 """Bytes beyond which a PNG makes do with fewer colours."""
 
+ROOM = 0.1
+"""Inches left beside a panel."""
 INK = 119
 """The grey of a PNG's words, of 255: as far from white as from the dark theme's paper."""
 
@@ -172,7 +174,10 @@ def panels(figure):
 
 
 def _apart(boxes, page):
-    """The page cut where no box stands: first into rows, then into columns, then again."""
+    """The page cut where no box stands: first into rows, then into columns, then again.
+
+    What is not cut any more loses what is empty at its sides.
+    """
     for axis in (1, 0):
         ordered = sorted(boxes, key=lambda box: box[axis])
         for k in range(1, len(ordered)):
@@ -182,7 +187,9 @@ def _apart(boxes, page):
                 first, second = list(page), list(page)
                 first[axis + 2] = second[axis] = cut
                 return _apart(ordered[:k], first) + _apart(ordered[k:], second)
-    return [page]
+    left = min((box[0] for box in boxes), default=0)
+    right = max((box[2] for box in boxes), default=page[2])
+    return [[max(page[0], left - ROOM), page[1], min(page[2], right + ROOM), page[3]]]
 
 
 def pixels_of(figure, box="tight", palettes=(256, 64)):
