@@ -672,6 +672,24 @@ def test_a_wide_formula_is_set_smaller(page, on_page):
     tab.wait_for_function(f"() => ({wide})().length === 0")
 
 
+@pytest.mark.parametrize("page", [p for p in PAGES if re.match(r"book/(ch\d|howto)/", str(p))])
+def test_a_page_of_the_course_has_an_end(page, on_page):
+    """Ten screens, once its formulas are set."""
+    tab = on_page(page, width=1400, height=900)
+    if OWN_MATHJAX:
+        tab.wait_for_function("() => !document.querySelector('div.math:not(:has(mjx-math))')")
+    assert tab.evaluate("document.documentElement.scrollHeight") < 9000
+
+
+def test_panels_stand_below_each_other_on_a_phone(on_page):
+    tab = on_page("book/ch5/cycles.html", **PHONE)
+    picture = tab.locator(".cell_output picture img").first
+    picture.scroll_into_view_if_needed()
+    tab.wait_for_function("e => e.complete && e.naturalWidth", arg=picture.element_handle())
+    source, width, height = picture.evaluate("e => [e.currentSrc, e.width, e.height]")
+    assert source.endswith("-stacked.svg") and width <= 390 < 1.2 * height
+
+
 @pytest.mark.parametrize("page", ["ch1/question", "ch6/rise", "ledger"])
 def test_the_icon_fonts_have_what_is_used_of_them(page, on_page):
     """They hold a few of their glyphs only; tools/lighten.py."""
