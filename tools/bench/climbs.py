@@ -12,9 +12,9 @@ from tools.bench.rows import Row
 from tools.bench.ways import JUDGED, OURS, SHOWN, climbed, in_the_span, patience, quiet
 
 SLACK = 1e-6  # a height counts as reached this far below, relative;
-HIGHER = 1e-4  # one that lies above by more is another maximum
+HIGHER = 1e-5  # one that lies above by more is another maximum
 TOL = 1e-6  # residual of a certified maximum
-SHORT = 1.0  # seconds of ours up to which a solve is timed three times, else once
+SHORT = 4.0  # seconds of ours up to which a solve is timed three times, else once
 
 
 def rows(quick):
