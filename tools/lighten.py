@@ -53,8 +53,8 @@ PICTURE = re.compile(r'<img [^>]*?src="[./]*_images/([^"]+)"[^>]*>')
 SIZE = re.compile(r'\bwidth(?:="|: )(\d+)[^>]*?\bheight(?:="|: )(\d+)')
 LATER = 'loading="lazy"'
 WIDE = 700  # pixels from which on a picture's words are too small on a phone, unless it scrolls
-SOURCE = re.compile(r'\bsrc="([^"]*)"')
 NARROW = 500  # and up to which they are not; a panel alone may be a tenth wider
+SOURCE = re.compile(r'\bsrc="([^"]*)"')
 PANELS = re.compile(
     r'<svg data-panels="([^"]*)"[^>]*?width="(\d+)"[^>]*?viewBox="0 0 ([\d.]+) [^>]*>'
 )

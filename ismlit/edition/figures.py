@@ -140,7 +140,7 @@ def panels(figure):
     Returns
     -------
     list of (left, top, right, bottom)
-            In points of the drawing, in reading order. A colour bar stays with what it measures; a
+        In points of the drawing, in reading order. A colour bar stays with what it measures; a
         title above several panels is a part of its own.
 
     Examples
