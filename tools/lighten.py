@@ -228,13 +228,15 @@ def stacked(drawing, image):
     found = PANELS.match(text)
     boxes = [[float(x) for x in box.split(",")] for box in found[1].split()] if found else []
     most = NARROW * float(found[3]) / int(found[2]) if found else 0  # in the drawing's points
-    if len(boxes) < 2 or max(right - left for left, _, right, _ in boxes) > 1.1 * most:
+    if len(boxes) < 2 or max(box[2] - box[0] for box in boxes) > 1.1 * most:
         return None
     rows = [[]]
-    for box in boxes:
-        if rows[-1] and sum(b[2] - b[0] for b in rows[-1]) + box[2] - box[0] > most:
+    for left, top, right, bottom, *scale in boxes:
+        if rows[-1] and sum(b[2] - b[0] for b in rows[-1]) + right - left > most:
             rows.append([])
-        rows[-1].append(box)
+        if scale and not rows[-1]:  # it stood at another panel, which is not beside it now
+            rows[-1].append([scale[0], top, scale[1], bottom])
+        rows[-1].append([left, top, right, bottom])
     shown, y, across = [], 0, 0
     for row in rows:
         x = 0

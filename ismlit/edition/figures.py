@@ -139,9 +139,10 @@ def panels(figure):
 
     Returns
     -------
-    list of (left, top, right, bottom)
+    list of (left, top, right, bottom[, start, end])
         In points of the drawing, in reading order. A colour bar stays with what it measures; a
-        title above several panels is a part of its own.
+        title above several panels is a part of its own. Where a panel's scale stands at another
+        one, that lies from `start` to `end`, at the same height.
 
     Examples
     --------
@@ -170,7 +171,28 @@ def panels(figure):
         right, top = np.max(found, axis=0)[2:] - corner
         boxes.append([left, -top, right, -bottom])
     whole = [0, 0, page.width + 2 * pad, page.height + 2 * pad]
-    return [tuple(72 * float(side) for side in box) for box in _apart(boxes, whole)]
+    apart = [box + _scale(figure, box, corner) for box in _apart(boxes, whole)]
+    return [tuple(72 * float(side) for side in box) for box in apart]
+
+
+def _scale(figure, panel, corner):
+    """Where the scale of a panel lies that shares another one's: [start, end], or []."""
+    place = {axes: axes.get_window_extent().extents / figure.dpi for axes in figure.axes}
+    middle = lambda axes: (place[axes][0] + place[axes][2]) / 2 - corner[0]
+    inside = [axes for axes in figure.axes if panel[0] <= middle(axes) <= panel[2]]
+    first = min(inside, key=middle, default=None)
+    if first is None or first.yaxis.get_tick_params().get("labelleft", True):
+        return []
+    owners = [
+        axes
+        for axes in first.get_shared_y_axes().get_siblings(first)
+        if axes.yaxis.get_tick_params().get("labelleft", True)
+        and abs(place[axes][1] - place[first][1]) < ROOM
+    ]
+    if not owners:
+        return []
+    left = owners[0].get_tightbbox().x0 / figure.dpi
+    return [left - ROOM - corner[0], place[owners[0]][0] - corner[0] - 1 / figure.dpi]
 
 
 def _apart(boxes, page):

@@ -173,6 +173,27 @@ def test_a_phone_has_the_panels_of_a_wide_picture_below_each_other(tmp_path):
         assert before[0] + before[2] <= after[0] + 0.11
 
 
+def test_below_each_other_panels_that_share_a_scale_have_it_each(tmp_path):
+    """Two of four: the second row begins with the first panel's numbers, at its own height."""
+    figure = Figure(figsize=(10, 2.5), layout="constrained")
+    panels = figure.subplots(1, 4, sharey=True)
+    for k, ax in enumerate(panels):
+        ax.plot([0, k], [0, 1000])
+    panels[0].set_ylabel("the scale")
+    (tmp_path / "four.svg").write_text(drawing(figure), encoding="utf8")
+    framed('<img alt="x" src="../_images/four.svg" />', tmp_path)
+    stacked = ET.parse(tmp_path / "four-stacked.svg").getroot()
+    views = [[float(v) for v in p.get("viewBox").split()] for p in stacked[1:]]
+    begins = [float(p.get("x")) == 0 for p in stacked[1:]]
+    assert begins.count(True) > 1 and begins[0]
+    scales = [view for view, first in zip(views[1:], begins[1:], strict=True) if first]
+    corner = figure.get_tightbbox().x0 - 0.1  # inches, less what is left around a saved figure
+    axis = 72 * (panels[0].get_window_extent().x0 / figure.dpi - corner)
+    for start, _, width, _ in scales:
+        assert start < 1 and axis - 2 < start + width < axis  # all that is left of the axis
+    assert len(views) == 4 + len(scales)
+
+
 def test_a_wide_picture_of_one_panel_scrolls(tmp_path):
     figure = Figure(figsize=(10, 2.5))
     figure.add_subplot()

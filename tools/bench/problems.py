@@ -6,7 +6,6 @@ import numpy as np
 from sklearn import datasets as sets
 from sklearn.preprocessing import scale
 
-from ismlit import datasets
 from ismlit.bandwidth import as_kernel
 from ismlit.edition import loaders
 from ismlit.edition.experiments.scaling import make_classes
@@ -28,7 +27,7 @@ def stored(name, rows=None):
     """A set of the thesis, or None without the data."""
     if not loaders.is_available(name):
         return None
-    bunch = getattr(datasets, f"load_{name}")()
+    bunch = getattr(loaders, f"load_{name}")()
     X, y = bunch.data[:rows], bunch.target[:rows]
     return X[:, X.std(axis=0) > 0], y
 

@@ -1,0 +1,76 @@
+/* A displayed formula that is wider than its column is broken where an author would break it: reasons
+   and \qquad first, then relations, then sums; as few lines as fit. `brokenFormula(tex, fits)` gives
+   the TeX of the broken one, or null; `fits(line)` says whether a line is narrow enough. */
+(() => {
+  const TOKEN = /\\[a-zA-Z]+|\\[^]|[^]/gu;
+  const OPEN = new Set(["{", "(", "[", "\\{", "\\langle", "\\lfloor", "\\left", "\\begin"]);
+  const CLOSE = new Set(["}", ")", "]", "\\}", "\\rangle", "\\rfloor", "\\right", "\\end"]);
+  const RELATIONS = new Set(["=", "<", ">", "\\iff", ..."le leq ge geq ne neq approx sim to propto equiv ll gg"
+    .split(" ").map((name) => `\\${name}`), "\\Rightarrow", "\\Longrightarrow", "\\mapsto", "\\longrightarrow"]);
+  const SIGNS = new Set(["+", "-"]);
+  const FOLLOWS = /(?:^|[=<>,(&+\-]|\\(?:[,;!: ]|[a-zA-Z]+))\s*$/; // after these a sign belongs to a number
+
+  /* The parts between breaks outside all brackets: a break is left out, or begins the next part. */
+  function parts(tex, isBreak, kept) {
+    const found = [""];
+    let depth = 0;
+    let skip = false; // the delimiter of \left or \right
+    for (const token of tex.match(TOKEN) ?? []) {
+      const here = !depth && isBreak(token, found.at(-1));
+      if (!skip && CLOSE.has(token)) depth = Math.max(0, depth - 1);
+      if (!skip && OPEN.has(token)) depth += 1;
+      skip = token === "\\left" || token === "\\right";
+      if (here) found.push(kept ? token : "");
+      else found[found.length - 1] += token;
+    }
+    return found.map((part) => part.trim());
+  }
+
+  const WAYS = [
+    { at: (token) => token === "\\qquad", join: " \\qquad ", indent: "" },
+    { at: (token) => token === "\\quad", join: " \\quad ", indent: "" },
+    { at: (token) => RELATIONS.has(token), kept: true, join: " ", indent: "\\quad{}" },
+    { at: (token, before) => SIGNS.has(token) && !FOLLOWS.test(before), kept: true, join: " ", indent: "\\qquad{}" },
+  ];
+
+  function lines(tex, fits, way, indent) {
+    if (fits(indent + tex) || way === WAYS.length) return [indent + tex];
+    const { at, kept, join, indent: deeper } = WAYS[way];
+    const pieces = parts(tex, at, kept).filter(Boolean);
+    if (pieces.length < 2) return lines(tex, fits, way + 1, indent);
+    const found = [];
+    let line = "";
+    const margin = () => (found.length && deeper) || indent;
+    const flush = () => {
+      if (line) found.push(...lines(line, fits, way + 1, margin()));
+      line = "";
+    };
+    /* A short left side stays beside the beginning of what is broken further. */
+    const begins = (piece) => kept && !fits(margin() + piece) && way + 1 < WAYS.length
+      && fits(margin() + line + join + parts(piece, WAYS[way + 1].at, true).find(Boolean));
+    for (const piece of pieces) {
+      if (line && !fits(margin() + line + join + piece) && !begins(piece)) flush();
+      line = line ? line + join + piece : piece;
+    }
+    flush();
+    return found;
+  }
+
+  window.brokenFormula = (tex, fits) => {
+    const [tag = "", star, number] = tex.match(/\\tag(\*?)\{((?:[^{}]|\{[^{}]*\})*)\}/) ?? [];
+    const bare = tex.replace(tag, "").replace(/\\(?:begin|end)\{equation\*?\}/g, "").trim();
+    const inner = bare.match(/^\\begin\{(align(?:ed|\*)?|split)\}([^]*)\\end\{\1\}$/)?.[2] ?? bare;
+    const rows = parts(inner, (token) => token === "\\\\").filter(Boolean);
+    const broken = rows.flatMap((row) => {
+      const [left, right = "", ...reasons] = parts(row, (token) => token === "&");
+      const main = lines(`${left} ${right}`.trim(), fits, 0, left || rows.length === 1 ? "" : "\\quad{}");
+      const told = reasons.filter(Boolean).flatMap((reason) => lines(reason, fits, 0, "\\qquad "));
+      if (!told.length) return main;
+      told[0] = told[0].replace("\\qquad ", "\\qquad (");
+      return [...main, ...told.slice(0, -1), `${told.at(-1)})`];
+    });
+    const found = broken.map((line) => `\\displaystyle ${line}`);
+    if (tag) found.push(`\\hfill\\text{${star ? number : `(${number})`}}`);
+    return found.length < 2 ? null : `\\begin{array}{l}${found.join("\\\\[.3em]")}\\end{array}`;
+  };
+})();
