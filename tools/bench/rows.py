@@ -16,6 +16,7 @@ PACKAGES = "numpy", "scipy", "scikit-learn"
 EXPLAINED = {
     "one pass / floor, n = 2000": "of some 10 ms 2 are Python's",
     "one pass / floor, n = 8000": "in single precision the weights and sums cost as much as exp",
+    "Hessian product / pass, n = 2000, d = 20": "a fresh process asks for its memory anew",
     "polar L-BFGS / ism, to": "near a single eigenproblem, or another maximum is climbed to",
     "Riemannian L-BFGS / ism, to": "near a single eigenproblem, or another maximum is climbed to",
     "trust region / ism, to": "another maximum is climbed to, or the test takes most of the time",
@@ -62,8 +63,8 @@ class Row:
     def met(self):
         """Whether the target is met; None without one."""
         if self.most is not None:
-            return self.value <= self.most
-        return None if self.least is None else self.value >= self.least
+            return bool(self.value <= self.most)
+        return None if self.least is None else bool(self.value >= self.least)
 
     @property
     def target(self):
@@ -115,7 +116,9 @@ def store(rows, path=HISTORY):
     key = {"date": date.today().isoformat(), **machine()}
     same = [entry for entry in history if {k: entry.get(k) for k in key} == key]
     history = [entry for entry in history if entry not in same]
-    kept = [{k: v for k, v in asdict(row).items() if v not in (None, "", False)} for row in rows]
+    empty = None, "", False
+    said = lambda row: {k: v for k, v in asdict(row).items() if not any(v is e for e in empty)}
+    kept = [said(row) for row in rows]
     for row in kept:
         row["value"] = float(f"{row['value']:.3g}")
     merged = {row["work"]: row for entry in same for row in entry["rows"]}
