@@ -15,7 +15,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.bandwidth import KERNELS, RULES, as_kernel
-from ismlit.baselines import SOLVERS
 from ismlit.grassmann import as_frame, fixed_signs
 from ismlit.kernels import Kernel
 from ismlit.optimality import certify
@@ -72,7 +71,6 @@ PARAMETERS = {
     "n_vectors": rule(WHOLE, NONE),
     "kernel": rule(KERNEL, one_of(*KERNELS)),
     "bandwidth": rule(POSITIVE, one_of(*RULES), FUNCTION),
-    "solver": one_of(*SOLVERS),
     "init": rule(one_of(*INITS), ARRAY),
     "tol": NOT_NEGATIVE,
     "max_iter": WHOLE,

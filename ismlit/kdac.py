@@ -61,8 +61,6 @@ class KDAC(ClusteringIKDR):
         (the thesis takes n_clusters, which rewards one group more than is asked for).
     normalize : {"none", "degrees", "centred"}, default="centred"
         The affinity Q; "centred" as above and in the thesis, "none" leaves D out.
-    solver : {"ism", "published", "dg", "sm", "gm"}, default="ism"
-        For W. All climb the objective above, D included; "dg" ends at no stationary point.
     init : {"taylor", "pca", "random", "several"} or array, default="taylor"
         Of the first W. U starts as that part of the embedding of X which is orthogonal to the
         known labels.
@@ -99,7 +97,7 @@ class KDAC(ClusteringIKDR):
     Notes
     -----
     Claims: alg-1, eq-3.2a, kdac-gradient. The published alternation holds D fixed while W moves,
-    and its objective may fall; here it never does (with solver="ism").
+    and its objective may fall; here it never does.
 
     Examples
     --------

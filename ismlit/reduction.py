@@ -28,7 +28,6 @@ from ismlit.base import (
     watched,
     whole,
 )
-from ismlit.baselines import SOLVERS
 from ismlit.dependence import normalized_hsic
 from ismlit.gamma import guidance_gamma, known_labels, label_gamma
 from ismlit.kernels import Kernel
@@ -63,8 +62,6 @@ class SupervisedIKDR(Projection):
     bandwidth : float, str or function, default="projected"
         Of the Gaussian: a number in the units of X, or a rule of `ismlit.bandwidth.as_kernel`:
         "projected" knows that n_components of n_features are seen; "median" is the thesis's.
-    solver : {"ism", "published", "dg", "sm", "gm"}, default="ism"
-        `ismlit.ism`, the iteration as the thesis prints it, or one of its three peers.
     init : {"taylor", "pca", "random", "several"} or array, default="several"
         Where W starts, see `ismlit.ism`: "several" looks around, "taylor" is the thesis's.
     balanced : bool, default=False
@@ -117,7 +114,6 @@ class SupervisedIKDR(Projection):
     kernel: str | Kernel = "gaussian"
     _: KW_ONLY
     bandwidth: float | str = "projected"
-    solver: str = "ism"
     init: object = "several"
     balanced: bool = False
     random_features: int | None = None
@@ -139,8 +135,7 @@ class SupervisedIKDR(Projection):
         q = X.shape[1] if self.n_components is None else self.n_components
         centred = self._centred(X, q)
         self.kernel_ = as_kernel(self.kernel, X - self.mean_, self.bandwidth, q)
-        options = self._in_linear_time() | self._watched()
-        result = SOLVERS[self.solver](
+        result = ism(
             centred,
             gamma,
             self.kernel_,
@@ -149,8 +144,9 @@ class SupervisedIKDR(Projection):
             tol=self.tol,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
+            random_features=self.random_features,
             random_state=self.random_state,
-            **options,
+            callback=watched(self),
         )
         self.result_ = self._keep(result)
         self.converged_, self.history_ = result.converged, result.history
@@ -171,26 +167,6 @@ class SupervisedIKDR(Projection):
 
     def _target(self, y):
         return y
-
-    def _watched(self):
-        callback = watched(self)
-        if callback is None:
-            return {}
-        if self.solver not in ("ism", "published"):
-            raise ValueError(
-                f"callback and verbose need solver='ism' or 'published', got {self.solver!r}"
-            )
-        return {"callback": callback}
-
-    def _in_linear_time(self):
-        if self.random_features is None:
-            return {}
-        if self.solver != "ism":
-            raise ValueError(
-                f"random_features need solver='ism', got solver={self.solver!r}: the others are "
-                "there for comparison, on the exact problem"
-            )
-        return {"random_features": self.random_features}
 
     def solved(self):
         """What was solved, and the result; the exact problem where features stood for it."""
@@ -213,7 +189,7 @@ class ResponseIKDR(SupervisedIKDR):
 
     Parameters
     ----------
-    n_components, kernel, bandwidth, solver, init, random_features, tol, max_iter, n_jobs
+    n_components, kernel, bandwidth, init, random_features, tol, max_iter, n_jobs
         As for `SupervisedIKDR`.
     balanced : bool, default=False
         As for `SupervisedIKDR`; it has little to do where slices hold equally many rows.
@@ -284,7 +260,6 @@ class ClusteringIKDR(ClusterMixin, Projection):
     _: KW_ONLY
     bandwidth: float | str = "silhouette"
     normalize: str = "degrees"
-    solver: str = "ism"
     init: object = "taylor"
     tol: float = 1e-6
     max_iter: int = 2000
@@ -324,7 +299,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         bandwidth, W = self._bandwidth(joint_of, centred, columns, q)
         joint = joint_of(bandwidth)
         self.kernel_ = joint.kernel
-        if W is None and n > LARGE and self.solver == "ism" and isinstance(self.init, str):
+        if W is None and n > LARGE and isinstance(self.init, str):
             rows = np.sort(np.random.default_rng(0).permutation(n)[: LARGE // 2])
             W = climbed(joint, columns, self._alternated(joint.sample(rows), columns, q).W)
         found = self._alternated(joint, columns, q, W, callback=watched(self))
@@ -356,7 +331,6 @@ class ClusteringIKDR(ClusterMixin, Projection):
     def _alternated(self, joint, columns, q, W=None, **glimpse):
         """The alternation as asked for or a `glimpse`, from W if given; a warning can wait."""
         options = dict(
-            solver=self.solver,
             init=self._start(),
             tol=self.tol,
             max_iter=self.max_iter,
@@ -509,8 +483,6 @@ class UnsupervisedIKDR(ClusteringIKDR):
     normalize : {"none", "degrees", "centred"}, default="degrees"
         "degrees": divide the kernel by the roots of its row sums, as spectral clustering does;
         "centred": centre it afterwards, too; "none": centre it alone.
-    solver : {"ism", "published", "dg", "sm", "gm"}, default="ism"
-        For W.
     init : {"taylor", "pca", "random", "several"} or array, default="taylor"
         Of the first W; U starts as the embedding of all of X.
     tol : float, default=1e-6
@@ -580,7 +552,7 @@ class SemiSupervisedIKDR(ClusteringIKDR):
     ----------
     n_clusters : int, optional
         At least as many as there are known classes; so many, and at least 2, when None.
-    n_components, kernel, bandwidth, solver, init, tol, max_iter, max_turns, n_jobs
+    n_components, kernel, bandwidth, init, tol, max_iter, max_turns, n_jobs
         As for `UnsupervisedIKDR`.
     weight : float, default=1.0
         At least 0. The papers' mu is ``weight / ||HY||_2^2`` (k / n for k balanced classes).

@@ -23,7 +23,6 @@ from sklearn.metrics import silhouette_score
 from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import check_array
 
-from ismlit.baselines import SOLVERS
 from ismlit.gamma import Gamma, centre, embedding_gamma
 from ismlit.grassmann import as_frame, cayley, half_gradient, outside, top_eigenvectors
 from ismlit.kernels import Kernel
@@ -504,7 +503,7 @@ def alternate(
     k: int,
     q: int,
     *,
-    solver: str | Callable = "ism",
+    solver: Callable = ism,
     freeze: bool = False,
     start=None,
     init="taylor",
@@ -521,8 +520,8 @@ def alternate(
     joint : JointProblem
     k, q : int
         Columns of U and of W.
-    solver : {"ism", "published", "dg", "sm", "gm"} or callable
-        For W. A callable is called as ``solver(problem, q=q, init=...)``.
+    solver : callable
+        For W; another one is called as ``solver(problem, q=q, init=...)``.
     freeze : bool
         As published: D is held at the last W while W moves, the objective may fall, turns go
         on until it settles or `max_turns`, and the last turn is what is returned.
@@ -565,13 +564,10 @@ def alternate(
     """
     if not (k >= 1 and max_turns >= 1):
         raise ValueError(f"k and max_turns must be at least 1, got {k!r} and {max_turns!r}")
-    if not (callable(solver) or solver in SOLVERS):
-        raise ValueError(f"solver must be one of {[*SOLVERS]} or a function, got {solver!r}")
-    options = {} if callable(solver) else dict(tol=tol, random_state=random_state)
+    options = dict(tol=tol, random_state=random_state) if solver is ism else {}
     if max_iter is not None:
         options["max_iter"] = max_iter
-    solve = SOLVERS[solver] if isinstance(solver, str) else solver
-    turns = _Turns(joint, k, q, solve, options, freeze, init, tol)
+    turns = _Turns(joint, k, q, solver, options, freeze, init, tol)
     turns.callback = callback
     for _ in range(max_turns):
         turns.turn_u(start)

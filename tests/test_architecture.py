@@ -19,7 +19,7 @@ from ismlit.edition.ledger import ledger
 PACKAGE = Path(ismlit.__file__).parent
 STOREYS = (
     "datasets kernels pairs gamma dependence bandwidth problem normalized grassmann features lbfgs "
-    "starts solver optimality baselines spectral base reduction kdac layers early_stopping network "
+    "starts solver optimality spectral base reduction kdac layers early_stopping network "
     "perceptron attraction training knet edition"
 ).split()
 """Every module, each importing only from those before it."""

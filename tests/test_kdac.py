@@ -11,7 +11,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets
 from ismlit.bandwidth import median_distance
-from ismlit.baselines import SOLVERS
 from ismlit.dependence import normalized_hsic
 from ismlit.kdac import KDAC, _preference, novelty, search
 from ismlit.kernels import Gaussian
@@ -41,18 +40,13 @@ def views():
     return scale(X), known, other
 
 
-@pytest.mark.parametrize("solver", list(SOLVERS))
-def test_finds_the_other_view_with_every_solver(views, solver):
+def test_finds_the_other_view(views):
     X, known, other = views
-    with warnings.catch_warnings():
-        if solver == "published":  # its steps may fall; the alternation then keeps the last W
-            warnings.simplefilter("ignore", ConvergenceWarning)
-        model = KDAC(2, bandwidth=1.0, solver=solver, random_state=0).fit(X, known)
+    model = KDAC(2, bandwidth=1.0, random_state=0).fit(X, known)
     assert normalized_mutual_info_score(other, model.labels_) > 0.9  # one of 120 may be wrong
     assert model.novelty_ < 0.05
     assert np.diff(model.history_["objective"]).min() > -1e-9
-    if solver in ("ism", "gm"):
-        assert model.certificate().is_second_order
+    assert model.certificate().is_second_order
 
 
 def test_without_the_known_clustering_it_would_be_found_again():
@@ -101,20 +95,11 @@ def test_novelty_is_the_largest_agreement():
     assert novelty(labels, other) == pytest.approx(0.0)
 
 
-def test_columns_of_u_and_the_solver_are_those_asked_for(views, monkeypatch):
+def test_columns_of_u_are_those_asked_for(views):
     X, known, _ = views
     options = dict(bandwidth=1.0, random_state=0)
     assert KDAC(3, **options).fit(X, known).embedding_.shape == (120, 2)
     assert KDAC(2, n_vectors=3, **options).fit(X, known).embedding_.shape == (120, 3)
-    used = []
-
-    def spy(problem, q, init, **options):
-        used.append(options["tol"])
-        return ism(problem, q=q, init=init)
-
-    monkeypatch.setitem(SOLVERS, "sm", spy)
-    KDAC(2, solver="sm", **options).fit(X, known)
-    assert used and set(used) == {1e-6}
 
 
 def test_nothing_to_avoid_is_no_warning(views):
@@ -176,8 +161,6 @@ def test_bad_input_is_refused(views):
         KDAC(2, 9).fit(X, known)
     with pytest.raises(ValueError, match="weight"):
         KDAC(weight=-1).fit(X, known)
-    with pytest.raises(ValueError, match="solver"):
-        KDAC(solver="adam").fit(X, known)
     with pytest.raises(ValueError, match="positive row sums"):
         KDAC(kernel="linear").fit(X, known)
     with pytest.warns(ConvergenceWarning, match="a single one cannot show it"):

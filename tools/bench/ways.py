@@ -9,7 +9,7 @@ import numpy as np
 from numpy.linalg import norm
 from scipy.optimize import minimize
 
-from ismlit.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
+from ismlit.edition.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
 from ismlit.grassmann import outside
 from ismlit.problem import Problem
 from ismlit.solver import ism, published_ism

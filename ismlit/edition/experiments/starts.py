@@ -7,17 +7,27 @@ KDAC's default: from the median distance down, each time also from where it was.
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from itertools import product
 
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 
-from ismlit import KDAC, datasets, median_distance
+from ismlit import KDAC, datasets, ism, median_distance
+from ismlit.edition.baselines import dimension_growth, stiefel_descent
 from ismlit.edition.experiments import over_runs
 
-SOLVERS = ("ism", "sm", "dg")
+SOLVERS = {"ism": ism, "sm": stiefel_descent, "dg": dimension_growth}
 STARTS = ("taylor", "pca", "random", "several", "walk")
 DRAWS = 50
+
+
+class SolvedBy(KDAC):
+    """KDAC with another solver for W."""
+
+    def _alternated(self, joint, columns, q, W=None, **options):
+        options.setdefault("solver", partial(self.solver, tol=self.tol))
+        return super()._alternated(joint, columns, q, W, **options)
 
 
 def one(solver, start, seed):
@@ -25,7 +35,8 @@ def one(solver, start, seed):
     X, clouds, bands = datasets.make_two_views(120, 2, random_state=seed)
     X = scale(X)
     options = dict(bandwidth=median_distance(X) / 16, init=start) if start != "walk" else {}
-    model = KDAC(2, 3, solver=solver, random_state=seed, max_turns=30, tol=1e-4, **options)
+    model = SolvedBy(2, 3, random_state=seed, max_turns=30, tol=1e-4, **options)
+    model.solver = SOLVERS[solver]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # thirty turns need not be enough
         labels = model.fit_predict(X, clouds)

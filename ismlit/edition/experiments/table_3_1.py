@@ -18,13 +18,13 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 from sklearn.utils import Bunch
 
-from ismlit.baselines import dimension_growth, stiefel_descent
+from ismlit.edition.baselines import dimension_growth, stiefel_descent
 from ismlit.edition import loaders, printed
 from ismlit.edition.experiments import SEED, over_runs, program_3_1
 from ismlit.gamma import Gamma, centre, one_hot
 from ismlit.kernels import Gaussian
 from ismlit.pairs import Pairs
-from ismlit.solver import published_ism
+from ismlit.solver import ism, published_ism
 from ismlit.spectral import Affinity, JointProblem, alternate, cluster_rows
 
 RESTARTS = 10
@@ -34,7 +34,7 @@ SOLVERS = {
     "ISM": partial(published_ism, tol=0.01, max_iter=50),
     "SM": partial(stiefel_descent, tol=1e-4, max_passes=MOST_PASSES),
     "DG": partial(dimension_growth, tol=1e-4, max_passes=MOST_PASSES),
-    "ISM, exact": "ism",
+    "ISM, exact": ism,
 }
 STEPS = (20, 21, 50, 51)
 """Caps on the steps of the published ISM, tried on WebKb, where it cycles between two points."""
@@ -133,7 +133,7 @@ def one(name, method="ISM", init="SI", seed=SEED, turns=TURNS):
             k,
             q,
             solver=solver,
-            freeze=solver != "ism",
+            freeze=solver is not ism,
             start=U,
             init="taylor" if init == "SI" else W,
             tol=1e-4,
@@ -146,7 +146,7 @@ def one(name, method="ISM", init="SI", seed=SEED, turns=TURNS):
         "passes": found.n_passes,
         "seconds": time.process_time() - began,
     }
-    if solver == "ism":
+    if solver is ism:
         return path
     labels = cluster_rows(found.U, k, seed)
     quality = float(np.sum(found.U * (Affinity(Pairs(X, kernel), found.W, "centred") @ found.U)))

@@ -20,7 +20,7 @@ from sklearn.model_selection import KFold
 from sklearn.svm import SVC
 
 from ismlit.bandwidth import median_distance
-from ismlit.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
+from ismlit.edition.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
 from ismlit.edition import printed
 from ismlit.edition.experiments import SEED, SETS, prepared, readings
 from ismlit.gamma import embedding_gamma, label_gamma

@@ -12,7 +12,6 @@ many. They test no second order: a start at a saddle or minimum is where they st
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -25,8 +24,6 @@ from ismlit.solver import (
     check_options,
     check_signal,
     first_frame,
-    ism,
-    published_ism,
 )
 
 
@@ -58,7 +55,7 @@ def dimension_growth(
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
     >>> from ismlit import Gaussian, ism, label_gamma
-    >>> from ismlit.baselines import dimension_growth
+    >>> from ismlit.edition.baselines import dimension_growth
     >>> X, y = load_wine(return_X_y=True)
     >>> task = scale(X), label_gamma(y), Gaussian(1.0), 2
     >>> round(dimension_growth(*task).objective / ism(*task).objective, 2)
@@ -134,7 +131,7 @@ def stiefel_descent(
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
     >>> from ismlit import Gaussian, ism, label_gamma
-    >>> from ismlit.baselines import stiefel_descent
+    >>> from ismlit.edition.baselines import stiefel_descent
     >>> X, y = load_wine(return_X_y=True)
     >>> task = scale(X), label_gamma(y), Gaussian(3.0), 2
     >>> round(stiefel_descent(*task).objective / ism(*task).objective, 2)
@@ -200,7 +197,7 @@ def grassmann_trust_region(
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
     >>> from ismlit import Gaussian, ism, label_gamma
-    >>> from ismlit.baselines import grassmann_trust_region
+    >>> from ismlit.edition.baselines import grassmann_trust_region
     >>> X, y = load_wine(return_X_y=True)
     >>> task = scale(X), label_gamma(y), Gaussian(3.0), 2
     >>> round(grassmann_trust_region(*task).objective / ism(*task).objective, 2)  # doctest: +SKIP
@@ -278,16 +275,6 @@ class _Values:
     def _pay(self):
         if self.run.spent:
             raise _Spent
-
-
-SOLVERS: dict[str, Callable[..., ISMResult]] = {
-    "ism": ism,
-    "published": published_ism,
-    "dg": dimension_growth,
-    "sm": stiefel_descent,
-    "gm": grassmann_trust_region,
-}
-"""What may solve for W: ISM, as the thesis prints it, and its three peers."""
 
 
 # ---------------------------------------------------------------- what they share

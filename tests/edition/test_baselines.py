@@ -7,7 +7,7 @@ from sklearn import datasets
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
-from ismlit.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
+from ismlit.edition.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
 from ismlit.gamma import label_gamma
 from ismlit.grassmann import principal_angles
 from ismlit.kernels import Gaussian, Polynomial
