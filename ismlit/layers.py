@@ -23,7 +23,7 @@ from ismlit.gamma import label_gamma
 from ismlit.kernels import Gaussian
 from ismlit.pairs import ConstantKernelError, betas, gram, squared_distances
 from ismlit.problem import Problem
-from ismlit.solver import ism, published_ism
+from ismlit.solver import ism
 from ismlit.starts import starting_point
 
 MOST_PAIRS = 2000  # with random features: most samples all of whose pairs are summed,
@@ -366,14 +366,6 @@ class LayerSolver:
             sigma0, hsic0 = self.bandwidth(R @ W0)
             hsic, sigma, W = max((hsic, sigma, W), (hsic0, sigma0, W0), key=lambda found: found[0])
         return self._layer(features, R, back, hsic, sigma, W)
-
-    def published(self, features, R, back):
-        """A layer as the program made it: sigma from its input, then ISM, its last point kept."""
-        sigma, _ = self.bandwidth(R)
-        options = dict(init="taylor", tol=1e-2, max_iter=50)
-        W = self._solved(published_ism, R, self.gamma, sigma, self.wide(R), **options)
-        squares = squared_distances((R @ W)[self.sample])
-        return self._layer(features, R, back, self.score(Gaussian(sigma).f(squares)), sigma, W)
 
     def _layer(self, features, R, back, hsic, sigma, W):
         """The layer, and the images (n, q) of the training samples."""

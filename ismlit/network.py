@@ -84,7 +84,7 @@ class KernelDependenceNetwork(
     Parameters
     ----------
     early_stopping : bool, default=True
-        The first way; the other parameters say where they differ. Not with solver="published".
+        The first way; the other parameters say where they differ.
     validation_fraction : float, default=0.2
         Share of each class to hold out.
     class_weight : "balanced", None or dict, default="balanced"
@@ -110,11 +110,6 @@ class KernelDependenceNetwork(
     random_features : int, optional
         Pass so many random Fourier frequencies to the next layer (twice as many columns), in time
         linear in the samples, instead of the exact feature space (quadratic memory, cubic time).
-    solver : {"ism", "published"}, default="ism"
-        "published" is Algorithm 5 with the bandwidth of a layer from its input, as Appendix D.11
-        has it: every layer is kept, as wide as the rule for the first one says, with the last
-        point of plain ISM (tolerance 0.01, at most 50 steps, whatever `tol` and `max_iter` say);
-        HSIC may fall.
     tol : float, default=1e-3
         Of ISM, in each layer.
     max_iter : int, default=20
@@ -133,7 +128,7 @@ class KernelDependenceNetwork(
         Whether the last ``hsic`` passes `threshold`; with early stopping, whether `max_layers` left
         room for a layer that did not help.
     ridge_ : float or None
-        The entry of `ridges` that was kept; None as published, and for a single layer grown by
+        The entry of `ridges` that was kept; None for a single layer grown by
         early stopping.
     validation_score_, baseline_score_ : float or None
         With early stopping: accuracy on the rows held out, weighted by `class_weight`, before the
@@ -179,7 +174,6 @@ class KernelDependenceNetwork(
     bandwidth: float | str = "normalized_hsic"
     ridges: tuple = RIDGES
     random_features: int | None = None
-    solver: str = "ism"
     tol: float = 1e-3
     max_iter: int = 20
     n_jobs: int | None = None
@@ -196,7 +190,6 @@ class KernelDependenceNetwork(
             threshold=SHARE,
             ridges=ARRAY,
             bandwidth=rule(POSITIVE, one_of(*BANDWIDTHS)),
-            solver=one_of("ism", "published"),
         )
         X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
         X = X.astype(float, copy=False)
@@ -220,7 +213,7 @@ class KernelDependenceNetwork(
             self.bandwidth, width, self.random_features, self.tol, self.max_iter, self.n_jobs
         )
         rng = check_random_state(self.random_state)
-        if self.early_stopping and self.solver == "ism":
+        if self.early_stopping:
             layers, Z, solver, settled = self._by_held_out(X, y, R, features, recipe, ridges, rng)
             known = solver.known
         else:
@@ -265,9 +258,6 @@ class KernelDependenceNetwork(
     def _network(self, solver, R, features, ridges):
         """The layers, and the images of the last; sets ``ridge_``."""
         with progress() as bar:
-            if self.solver == "published":
-                self.ridge_, first = None, solver.published(features, R, None)
-                return self._grown(solver, first, None, None, bar)[:2]
             first = solver.first(R, features)
             second = solver.lift(first[1], first[0].kernel) if self._goes_on([first[0]]) else None
             grown = (self._grown(solver, first, second, ridge, bar) for ridge in ridges)
@@ -291,13 +281,10 @@ class KernelDependenceNetwork(
             bar.update()
             features, R, back = lifted or solver.lift(Z, layer.kernel)
             lifted = None
-            if self.solver == "published":
-                layer, images = solver.published(features, R, back)
-            else:
-                enough = partial(self._gains, before=layers[-1].hsic)
-                layer, images = solver.further(features, R, back, ridge, enough)
-                if not enough(layer.hsic):
-                    break
+            enough = partial(self._gains, before=layers[-1].hsic)
+            layer, images = solver.further(features, R, back, ridge, enough)
+            if not enough(layer.hsic):
+                break
             layers, Z = [*layers, layer], images
         return layers, Z, ridge
 
@@ -312,7 +299,7 @@ class KernelDependenceNetwork(
         return best
 
     def _warn(self, X, y):
-        if self.early_stopping and self.solver == "ism":
+        if self.early_stopping:
             warnings.warn(
                 f"all max_layers = {self.max_layers} layers helped the rows held out: raise it",
                 ConvergenceWarning,

@@ -15,7 +15,6 @@ from ismlit.dependence import normalized_hsic
 from ismlit.kdac import KDAC, _preference, novelty, search
 from ismlit.kernels import Gaussian
 from ismlit.pairs import gram
-from ismlit.solver import ism
 from tests.problems import orthonormal
 
 

@@ -13,6 +13,7 @@ from ismlit.grassmann import principal_angles
 from ismlit.kernels import Gaussian, Polynomial
 from ismlit.problem import Problem
 from ismlit.solver import ism, published_ism
+from ismlit.spectral import JointProblem, alternate
 from tests.problems import orthonormal
 
 PEERS = [dimension_growth, stiefel_descent, grassmann_trust_region]
@@ -156,3 +157,14 @@ def test_a_trust_region_cut_short_does_not_claim_to_converge(wine):
     with pytest.warns(UserWarning, match="not converged"):
         found = grassmann_trust_region(*task, max_iter=1, init="random", random_state=0)
     assert not found.converged and found.residual > 1e-3
+
+
+@pytest.mark.parametrize("solver", [published_ism, *PEERS], ids=lambda f: f.__name__)
+def test_alternate_by_any_solver_finds_the_clusters_and_never_falls(solver, rng):
+    y = np.arange(80) % 2
+    X = np.c_[6.0 * y, np.zeros((80, 3))] + rng.standard_normal((80, 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = alternate(JointProblem(X, Gaussian(2.0), "centred"), 1, 1, solver=solver)
+    assert np.mean((found.U[:, 0] > 0) == y) in (0.0, 1.0)
+    assert np.diff(found.history["objective"]).min() > -1e-9

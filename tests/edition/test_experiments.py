@@ -46,7 +46,7 @@ from ismlit.edition.tables import store
 from ismlit.gamma import Gamma, label_gamma
 from ismlit.grassmann import cayley, principal_angles
 from ismlit.kernels import Gaussian, Multiquadratic, Polynomial
-from ismlit.layers import Recipe
+from ismlit.layers import LayerSolver, Recipe
 from ismlit.pairs import gram
 from ismlit.problem import Problem
 from tests.problems import orthonormal
@@ -707,20 +707,14 @@ def test_softmax_regression_has_a_penalty_for_each_class():
 
 def test_the_text_s_network_takes_sigma_from_its_output():
     X, y = datasets.make_rings(60, 2, random_state=0)[:2]
-    model = table_6_1.FromOutput(
-        solver="published", bandwidth="normalized_hsic", max_layers=2, threshold=1.0
-    )
+    model = table_6_1.FromOutput(bandwidth="normalized_hsic", max_layers=2, threshold=1.0)
     with pytest.warns(Warning, match="below threshold"):
         model.fit(X, y)
+    recipe = Recipe(bandwidth="normalized_hsic")
     for l, layer in enumerate(model.layers_, 1):
         Z = model.images(X, l)
-        best = table_6_1.OutputSolver(y, table_6_1_recipe(), np.random.RandomState(0)).bandwidth(Z)
+        best = LayerSolver(y, recipe, np.random.RandomState(0)).bandwidth(Z)
         assert layer.kernel.sigma == pytest.approx(best[0], rel=1e-6)
-
-
-def table_6_1_recipe():
-    """How that network's layers are solved."""
-    return Recipe(bandwidth="normalized_hsic")
 
 
 def test_figure_6_2_by_exact_features_is_recomputed():

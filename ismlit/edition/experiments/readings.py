@@ -25,8 +25,8 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
 from ismlit.bandwidth import median_distance
-from ismlit.edition.baselines import dimension_growth
 from ismlit.edition import printed, results
+from ismlit.edition.baselines import dimension_growth
 from ismlit.edition.experiments import SEED, SETS, cayley_search, over_runs, prepared
 from ismlit.gamma import DenseGamma, Gamma, centre, embedding_gamma, label_gamma, one_hot
 from ismlit.grassmann import top_eigenvectors

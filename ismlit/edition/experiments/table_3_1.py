@@ -18,8 +18,8 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 from sklearn.utils import Bunch
 
-from ismlit.edition.baselines import dimension_growth, stiefel_descent
 from ismlit.edition import loaders, printed
+from ismlit.edition.baselines import dimension_growth, stiefel_descent
 from ismlit.edition.experiments import SEED, over_runs, program_3_1
 from ismlit.gamma import Gamma, centre, one_hot
 from ismlit.kernels import Gaussian

@@ -20,8 +20,8 @@ from sklearn.model_selection import KFold
 from sklearn.svm import SVC
 
 from ismlit.bandwidth import median_distance
-from ismlit.edition.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
 from ismlit.edition import printed
+from ismlit.edition.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
 from ismlit.edition.experiments import SEED, SETS, prepared, readings
 from ismlit.gamma import embedding_gamma, label_gamma
 from ismlit.kernels import Gaussian, Polynomial

@@ -28,11 +28,11 @@ from ismlit.bandwidth import best_bandwidth
 from ismlit.dependence import Alignment, normalized_hsic
 from ismlit.edition import loaders, printed, results
 from ismlit.edition.experiments import SEED, over_runs
+from ismlit.edition.networks import PublishedNetwork, plain_ism
 from ismlit.gamma import label_gamma, one_hot
-from ismlit.layers import LayerSolver, geometry
+from ismlit.layers import geometry
 from ismlit.network import KernelDependenceNetwork
 from ismlit.pairs import ConstantKernelError
-from ismlit.solver import published_ism
 
 SETS = {
     "random": loaders.load_random,
@@ -53,7 +53,7 @@ VARIANTS = {
 FILES = {"adver": "adversarial", "cancer, 615 rows": "cancer-615", "car, UCI classes": "car"}
 """Names in `loaders.FILES` where they differ."""
 
-DESCRIBED = dict(solver="published", bandwidth="hsic", random_features=150, random_state=SEED)
+DESCRIBED = dict(bandwidth="hsic", random_features=150, random_state=SEED)
 NETWORKS = {
     "H": dict(early_stopping=False),
     "H, as described": DESCRIBED,
@@ -136,13 +136,13 @@ def fitted(method, A, y, widths=None):
         model = perceptron(loss, [300 if kind == "300 wide" else q for q in widths])
     elif method == STOPPED:
         start = time.perf_counter()  # finding where to stop is part of the method
-        model = KernelDependenceNetwork(**DESCRIBED | {"threshold": 1.0}, max_layers=stop(A, y))
+        model = PublishedNetwork(**DESCRIBED | {"threshold": 1.0}, max_layers=stop(A, y))
         return model.fit(A, y), time.perf_counter() - start
     elif method == TEXT["H"]:
-        options = dict(solver="published", bandwidth="normalized_hsic", random_state=SEED)
-        model = FromOutput(**options)
+        model = FromOutput(bandwidth="normalized_hsic", random_state=SEED)
     elif method in NETWORKS:
-        model = KernelDependenceNetwork(**NETWORKS[method])
+        kind = PublishedNetwork if "described" in method else KernelDependenceNetwork
+        model = kind(**NETWORKS[method])
     else:
         model = PEERS[method]()
     start = time.perf_counter()
@@ -152,32 +152,25 @@ def fitted(method, A, y, widths=None):
 
 def stop(A, y, level=0.95):
     """The first layer whose images have a mean silhouette above `level`, else the twelfth."""
-    network = KernelDependenceNetwork(**DESCRIBED | {"threshold": 1.0}).fit(A, y)
+    network = PublishedNetwork(**DESCRIBED | {"threshold": 1.0}).fit(A, y)
     for l in range(1, len(network.layers_) + 1):
         if silhouette_score(network.images(A, l), y) > level:
             return l
     return len(network.layers_)
 
 
-class OutputSolver(LayerSolver):
-    """sigma is to maximise normalised HSIC of the layer's output: it and W are found in turns."""
+class FromOutput(PublishedNetwork):
+    """Algorithm 5 with the bandwidths of section 6.5: sigma and W in turns.
 
-    def published(self, features, R, back):
-        """A layer by published ISM; the first sigma is that of the input."""
-        sigma, _ = self.bandwidth(R)
-        options = dict(init="taylor", tol=1e-2, max_iter=50)
+    sigma is to maximise normalised HSIC of the layer's output; the first one is of the input.
+    """
+
+    def _solved(self, solver, R):
+        sigma, _ = solver.bandwidth(R)
         for _ in range(TURNS):
-            W = self._solved(published_ism, R, self.gamma, sigma, self.wide(R), **options)
-            sigma, hsic = self.bandwidth(R @ W)
-        return self._layer(features, R, back, hsic, sigma, W)
-
-
-class FromOutput(KernelDependenceNetwork):
-    """Algorithm 5 with the bandwidths of section 6.5."""
-
-    def _network(self, solver, R, features, ridges):
-        solver = OutputSolver(solver.index, solver.recipe, solver.rng)
-        return super()._network(solver, R, features, ridges)
+            W = plain_ism(solver, R, sigma)
+            sigma, hsic = solver.bandwidth(R @ W)
+        return hsic, sigma, W
 
 
 class OneHot(MLPRegressor):
