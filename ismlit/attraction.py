@@ -25,7 +25,7 @@ def frozen(U, degrees):
     return centre(U) / np.sqrt(degrees)[:, None]
 
 
-def pull(Z, F, sigma, moving=False):
+def pull(Z, F, sigma):
     """The objective of images Z (n, q), and its gradient (n, q) in them; of several sets at once.
 
     Each pair attracts or repels by the weight ``Gamma_ij K_ij``: the gradient is that of a graph
@@ -35,14 +35,12 @@ def pull(Z, F, sigma, moving=False):
     ----------
     Z : array of shape (n, q) or (r, n, q)
     F : array of shape (n, k) or (r, n, k)
-        `frozen` gives it, for the objective of (4.11); or ``centre(U)``, if `moving`.
+        `frozen` gives it, for the objective of (4.11).
     sigma : float
-    moving : bool
-        The degrees are those of Z, and the gradient follows them.
 
     Notes
     -----
-    Claims: eq-4.11, eq-B.6, new-moving-degrees.
+    Claims: eq-4.11, eq-B.6.
 
     Examples
     --------
@@ -57,24 +55,17 @@ def pull(Z, F, sigma, moving=False):
     True
     """
     kernel = Gaussian(sigma)
-    K = kernel.f(_squared_distances(Z))
-    if moving:
-        degrees = K.sum(axis=-1)
-        F = F / np.sqrt(degrees)[..., None]
+    K = kernel.f(squares_between(Z))
     weights = F @ F.swapaxes(-1, -2)
     weights *= K
     Z1 = np.concatenate([Z, np.ones_like(Z[..., :1])], axis=-1)  # sums of rows by the last column
     sums = weights @ Z1
     value = sums[..., -1].sum(axis=-1)
-    if moving:
-        r = sums[..., -1] / degrees
-        weights -= (r[..., None] + r[..., None, :]) * K / 2
-        sums = weights @ Z1
     gradient = 4 * kernel.rate * (sums[..., :-1] - sums[..., -1:] * Z)
     return (float(value) if value.ndim == 0 else value), gradient
 
 
-def _squared_distances(Z):
+def squares_between(Z):
     """Of the rows in each set: of small batches one product, without the detours of large ones."""
     squares = np.einsum("...i,...i->...", Z, Z)[..., None]
     ones = np.ones_like(squares)

@@ -98,26 +98,6 @@ def geodesic(W, Z, t):
     return np.linalg.qr(moved @ Vt)[0].astype(W.dtype)
 
 
-def cayley(W, G, step):
-    """The point at `step` on the Cayley curve from W (d, q) that ascends along G (d, q).
-
-    ``(I - step/2 A)^-1 (I + step/2 A) W`` with ``A = GW' - WG'``, by one 2q x 2q system.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.grassmann import cayley
-    >>> W, G = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
-    >>> cayley(W, G, step=1.0).round(2)  # turned by 2 arctan(1/2)
-    array([[0.6],
-           [0.8]])
-    """
-    U, V = np.hstack([G, -W]), np.hstack([W, G])
-    inner = np.eye(U.shape[1]) - step / 2 * (V.T @ U)
-    Q, R = np.linalg.qr(W + step * U @ np.linalg.solve(inner, V.T @ W))  # removes rounding
-    return Q * np.sign(np.diag(R))
-
-
 # ---------------------------------------------------------------- frames of eigenvectors
 
 

@@ -1,8 +1,8 @@
 """Deep kernel clustering (KNet, thesis chapter 4): a Gaussian kernel on a network's images.
 
-The map psi is a small network that starts as the identity. It is trained so that the Gram matrix
-of the images agrees with a spectral embedding U of the samples, and U is renewed from the
-images, in turns; k-means on the images gives clusters, for new samples too.
+The map psi is a small network that starts as the identity, by a skip connection. It is trained so
+that the Gram matrix of the images agrees with a spectral embedding U of the samples, and U is
+renewed from the images, in turns; k-means on the images gives clusters, for new samples too.
 """
 
 from __future__ import annotations
@@ -70,8 +70,6 @@ class KNetClustering(
     Parameters
     ----------
     n_clusters : int, default=2
-    update : {"eig", "sma"}, default="eig"
-        U by eigenvectors (4.14), or up the Stiefel manifold along Cayley curves (4.16).
     n_vectors : int, optional
         Columns of U; ``n_clusters - 1`` (at least 1) when None, since L is centred: claim
         new-off-by-one.
@@ -82,9 +80,6 @@ class KNetClustering(
         at which half of the samples have neighbours.
     hidden_layer_sizes : sequence of int, optional
         Of encoder and decoder; two of ``max(20, n_features)`` when None.
-    identity : {"skip", "pretrained"}, default="skip"
-        A skip connection makes psi the identity at the start; or plain layers are trained to it
-        (4.12).
     init : {"spectral", "self_tuning", "several"} or array (n_samples, n_vectors)
         The first U: eigenvectors of L for X itself (4.6), or with the self-tuning kernel in it
         (`ismlit.bandwidth.self_tuning_kernel`), which one sigma for dense and sparse regions does
@@ -93,9 +88,6 @@ class KNetClustering(
     penalty : float, default=0.0
         Weight of the mean squared reconstruction error per entry of X divided by `scale_`. The
         lambda of (4.8a) goes with the sum over all entries and, by (4.4), a HSIC over (N - 1)².
-    degrees : {"frozen", "moving"}, default="frozen"
-        Whether the degrees are held while psi moves, as in Algorithm 3. If they move, every step
-        uses all samples, and images may hardly move (claim new-moving-degrees).
     n_init : int, default=4
         Networks that are trained with the first U; the one with the largest objective goes on.
         A network that has torn a cluster is told by it (claim new-restarts).
@@ -167,14 +159,11 @@ class KNetClustering(
 
     n_clusters: int = 2
     _: KW_ONLY
-    update: str = "eig"
     n_vectors: int | None = None
     bandwidth: float | str = "silhouette"
     hidden_layer_sizes: tuple | None = None
-    identity: str = "skip"
     init: object = "several"
     penalty: float = 0.0
-    degrees: str = "frozen"
     n_init: int = 4
     n_steps: int = 1000
     batch_size: int = 64
@@ -190,13 +179,10 @@ class KNetClustering(
         """Learn the kernel and the clusters of X (n_samples, n_features); y is ignored."""
         check_parameters(
             self,
-            update=one_of("eig", "sma"),
             bandwidth=rule(POSITIVE, one_of(*DISTANCES, "silhouette"), FUNCTION),
             hidden_layer_sizes=rule(ARRAY, NONE),
-            identity=one_of("skip", "pretrained"),
             init=rule(one_of("spectral", "self_tuning", "several"), ARRAY),
             penalty=NOT_NEGATIVE,
-            degrees=one_of("frozen", "moving"),
             n_steps=WHOLE,
             batch_size=rule((lambda size: whole(size, 2), "a whole number of at least 2")),
             learning_rate=POSITIVE,
@@ -336,21 +322,17 @@ class KNetClustering(
     def _climb(self, X, L, sigma, rng):
         """psi and U in turns, from `start_` and its affinity L; sets what they have come to."""
         schedule = Schedule(
-            update=self.update,
             penalty=self.penalty,
-            moving=self.degrees == "moving",
             n_steps=self.n_steps,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
             min_gain=self.min_gain,
             max_blocks=self.max_blocks,
         )
-        hidden, skip = self._hidden(X.shape[1]), self.identity == "skip"
+        hidden = self._hidden(X.shape[1])
         with tqdm(desc="KNet", unit="block", disable=not self.verbose) as bar:
-            trainer = Trainer(X, sigma, schedule, self._watch(bar))
-            networks = [
-                identity_network(X, hidden, skip, schedule, own) for own in self._streams(rng)
-            ]
+            trainer = self._trainer(X, sigma, schedule, self._watch(bar))
+            networks = [self._network(X, hidden, schedule, own) for own in self._streams(rng)]
             trainer.settle(networks, self.start_, L.degrees)
             self.restarts_ = np.array([run.blocks[-1][0] for run in networks])
             run = networks[int(np.argmax(self.restarts_))]
@@ -367,6 +349,8 @@ class KNetClustering(
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    _trainer, _network = Trainer, staticmethod(identity_network)
 
     def _turns(self, trainer, run, start):
         """U renewed and psi settled again, until U stays; (objective, kept, change) of each."""

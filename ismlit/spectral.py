@@ -24,7 +24,7 @@ from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import check_array
 
 from ismlit.gamma import Gamma, centre, embedding_gamma
-from ismlit.grassmann import as_frame, cayley, half_gradient, outside, top_eigenvectors
+from ismlit.grassmann import as_frame, half_gradient, outside, top_eigenvectors
 from ismlit.kernels import Kernel
 from ismlit.normalized import NormalizedProblem, check_gamma
 from ismlit.pairs import ConstantKernelError, Count, Pairs, gram
@@ -161,44 +161,6 @@ class Affinity:
                 f"{self.kernel!r} is constant on this data, or leaves nothing beside what is "
                 "known: use a bandwidth near the distances (median_distance)"
             )
-
-
-def ascend(L, U, *, tol=1e-6, max_iter=100):
-    """U (n, k) moved up along Cayley curves for Tr(U'LU); the U reached, and the steps taken.
-
-    The gradient is G = 2LU, and the slope along the curve ``|G - UU'G|²``. The step doubles when
-    a hundredth of what that promises is gained, else it is quartered. A step costs one product LU,
-    O(n² k), and a curve, O(n k²).
-
-    Notes
-    -----
-    Claims: eq-4.15, eq-4.16, eq-4.17.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.spectral import ascend
-    >>> L = np.diag([4.0, 3.0, 1.0, 0.0])
-    >>> start = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 2)))[0]
-    >>> U, steps = ascend(L, start)
-    >>> round(float(np.trace(U.T @ L @ U)), 2)  # the two largest eigenvalues, 4 + 3
-    7.0
-    """
-    G, step = 2 * (L @ U), 1.0
-    for k in range(max_iter):
-        value, slope = np.sum(U * G) / 2, np.sum(outside(G, U) ** 2)
-        if slope <= (tol * np.linalg.norm(G)) ** 2:
-            return U, k
-        while True:
-            trial = cayley(U, G, step)
-            G_trial = 2 * (L @ trial)
-            if np.sum(trial * G_trial) / 2 >= value + 0.01 * step * slope:
-                break
-            step /= 4
-            if step < 1e-12:
-                return U, k
-        U, G, step = trial, G_trial, 2 * step
-    return U, max_iter
 
 
 def directions_of_rows(U):

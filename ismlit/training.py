@@ -8,13 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ismlit.attraction import frozen, pull
-from ismlit.gamma import centre
 from ismlit.kernels import Gaussian
 from ismlit.pairs import Pairs
 from ismlit.perceptron import Adam, Perceptron, batches
-from ismlit.spectral import Affinity, ascend
-
-PRETRAINING = 5000  # steps of Adam for (4.12), in batches of 64 at a rate of 0.001
+from ismlit.spectral import Affinity
 
 
 def embedding_affinity(Z, kernel):
@@ -38,9 +35,7 @@ def embedding_affinity(Z, kernel):
 class Schedule:
     """How a network is trained; parameters as for `ismlit.KNetClustering`."""
 
-    update: str = "eig"
     penalty: float = 0.0
-    moving: bool = False
     n_steps: int = 1000
     batch_size: int = 64
     learning_rate: float = 2e-3
@@ -92,22 +87,17 @@ class Together:
                 own.t, own.mean, own.square = shared.t, shared.mean[k], shared.square[k]
 
 
-def identity_network(X, hidden, skip, schedule, rng):
-    """A new encoder and decoder that are the identity, exactly or by training (4.12)."""
+def identity_network(X, hidden, schedule, rng):
+    """A new encoder and decoder that are the identity exactly."""
     d = X.shape[1]
-    nets = [Perceptron((d, *hidden, d), rng, skip) for _ in range(2)]
+    nets = [Perceptron((d, *hidden, d), rng) for _ in range(2)]
+    return in_training(nets, len(X), schedule.batch_size, schedule.learning_rate, rng)
 
-    def training(size, rate):
-        rows = batches(len(X), min(size, len(X)), rng)
-        return Training(*nets, rows, [Adam(len(net.theta), rate) for net in nets])
 
-    run = training(schedule.batch_size, schedule.learning_rate)
-    if not skip:
-        before = training(64, 1e-3)
-        for _ in range(PRETRAINING):
-            B = X[next(before.rows)]
-            before.ascend(B, lambda Z, B=B: 2 * (B - Z) / B.size, 1.0)
-    return run
+def in_training(nets, n, batch_size, rate, rng):
+    """An encoder and a decoder with batches of n rows to come, and Adam at a rate."""
+    rows = batches(n, min(batch_size, n), rng)
+    return Training(*nets, rows, [Adam(len(net.theta), rate) for net in nets])
 
 
 class Trainer:
@@ -151,28 +141,22 @@ class Trainer:
         return L
 
     def renewed(self, L, U):
-        """The next U: the leading eigenvectors of L, or a climb along Cayley curves from U."""
-        return L.leading(U.shape[1])[0] if self.schedule.update == "eig" else ascend(L, U)[0]
+        """The next U: the leading eigenvectors of L."""
+        return L.leading(U.shape[1])[0]
 
     def _surrogate(self, L, U, D):
-        """The objective that psi climbs: with the degrees D held, or moving with the images."""
-        if self.schedule.moving:
-            return float(np.sum(U * (L @ U)))
+        """The objective that psi climbs, with the degrees D held."""
         F = frozen(U, D)
         return float(np.sum(F * (L.K @ F)))
 
     def _block(self, runs, U, D):
-        """Steps of Adam up the objective, with Gamma held (or its U, if D moves)."""
-        n, steps, moving = len(self.X), self.schedule.n_steps, self.schedule.moving
-        F = centre(U) if moving else frozen(U, D)
-        together = Together(runs)
-        rows = (slice(None) for _ in range(steps)) if moving else self._rows(runs, steps)
+        """Steps of Adam up the objective, with Gamma held."""
+        n, F, together = len(self.X), frozen(U, D), Together(runs)
         with np.errstate(over="ignore", invalid="ignore"):  # looked at after the block
-            for B in rows:
-                b = n if moving else B.shape[-1]
+            for B in self._rows(runs, self.schedule.n_steps):
+                b, held = B.shape[-1], F[B]
                 pairs = n * (n - 1) / (b * (b - 1))  # how many there are for each one in the batch
-                held = F[B]
-                gradient = lambda Z, F=held, m=pairs: m * pull(Z, F, self.sigma, moving)[1]
+                gradient = lambda Z, F=held, m=pairs: m * pull(Z, F, self.sigma)[1]
                 together.whole.ascend(self.X[B], gradient, self.schedule.penalty)
         together.part()
 

@@ -76,3 +76,11 @@ def brute_force(problem, W, order=0):
 def correlation(column, labels):
     """How well the sign of a centred column tells two labels apart, in [0, 1]."""
     return abs(np.mean(np.sign(column - column.mean()) * (2 * labels - 1)))
+
+
+def dense(Z, sigma):
+    """L, K and D, straight from (4.2), (4.3) and (4.6)."""
+    n = len(Z)
+    K = np.exp(-np.sum((Z[:, None] - Z) ** 2, axis=2) / (2 * sigma**2))
+    D, H = K.sum(axis=1), np.eye(n) - 1 / n
+    return H @ (K / np.sqrt(np.outer(D, D))) @ H, K, D

@@ -12,7 +12,6 @@ from ismlit.grassmann import (
     SecondOrder,
     as_frame,
     canonical_frame,
-    cayley,
     extreme_eigenvectors,
     geodesic,
     principal_angles,
@@ -168,17 +167,6 @@ def test_where_lanczos_does_not_settle_the_matrix_is_formed(rng, monkeypatch):
     monkeypatch.setattr(grassmann, "DENSE_LIMIT", 5)
     unsure, _ = second.lowest()
     assert unsure.value >= exact.value and unsure.value - unsure.error <= exact.value
-
-
-def test_cayley_is_its_formula_and_feasible(rng):
-    for _ in range(8):  # a QR that flips a column would show in some
-        W, G = orthonormal(6, 2, rng) @ np.diag(rng.choice([-1, 1], 2)), rng.standard_normal((6, 2))
-        A = G @ W.T - W @ G.T
-        expected = np.linalg.solve(np.eye(6) - 0.2 * A, (np.eye(6) + 0.2 * A) @ W)
-        assert_allclose(cayley(W, G, 0.4), expected, atol=1e-13)
-    for step in (1e-6, 1.0, 1e6):
-        moved = cayley(W, G, step)
-        assert_allclose(moved.T @ moved, np.eye(2), atol=1e-13)
 
 
 @pytest.mark.parametrize("q", [1, 3, 6])

@@ -20,8 +20,8 @@ from ismlit.edition import loaders
 from ismlit.grassmann import principal_angles
 from ismlit.kernels import Gaussian, RelativeGaussian
 from ismlit.knet import KNetClustering
-from ismlit.spectral import ascend
 from ismlit.training import embedding_affinity
+from tests.problems import dense
 
 
 def tenth(X):
@@ -43,14 +43,6 @@ def model(moons):
 # ---------------------------------------------------------------- the objective
 
 
-def dense(Z, sigma):
-    """L, K and D, straight from (4.2), (4.3) and (4.6)."""
-    n = len(Z)
-    K = np.exp(-np.sum((Z[:, None] - Z) ** 2, axis=2) / (2 * sigma**2))
-    D, H = K.sum(axis=1), np.eye(n) - 1 / n
-    return H @ (K / np.sqrt(np.outer(D, D))) @ H, K, D
-
-
 def test_affinity_is_that_of_the_thesis(rng):
     Z, V = rng.standard_normal((30, 3)), rng.standard_normal((30, 4))
     L, _, D = dense(Z, 0.7)
@@ -69,47 +61,23 @@ def test_of_two_first_embeddings_the_better_one_is_taken(better, rng, monkeypatc
     assert_allclose(abs(found.T @ embedding_affinity(X, kernel).leading(1)[0]), 1)
 
 
-@pytest.mark.parametrize("moving", [False, True])
-def test_pull_is_objective_and_gradient(rng, moving):
+def test_pull_is_objective_and_gradient(rng):
     Z, sigma = rng.standard_normal((12, 2)), 0.8
     U = np.linalg.qr(rng.standard_normal((12, 2)))[0]
     _, _, D0 = dense(Z + 0.1, sigma)  # degrees of other images
     H = np.eye(12) - 1 / 12
 
     def value(Z):
-        L, K, D = dense(Z, sigma)
-        if moving:
-            return np.trace(U.T @ L @ U)
+        K = dense(Z, sigma)[1]
         return np.trace(K @ np.diag(D0**-0.5) @ H @ U @ U.T @ H @ np.diag(D0**-0.5))
 
-    F = H @ U if moving else frozen(U, D0)
-    found, gradient = pull(Z, F, sigma, moving)
+    found, gradient = pull(Z, frozen(U, D0), sigma)
     assert found == pytest.approx(value(Z), rel=1e-12)
     for i, j in np.ndindex(Z.shape):
         change = np.zeros_like(Z)
         change[i, j] = 1e-5
         difference = (value(Z + change) - value(Z - change)) / 2e-5
         assert gradient[i, j] == pytest.approx(difference, abs=1e-8)  # h² = 1e-10
-
-
-def test_climb_rises_to_the_top_and_stays_orthonormal(rng):
-    Z = rng.standard_normal((60, 3))
-    L = embedding_affinity(Z, Gaussian(0.6))
-    U0 = np.linalg.qr(rng.standard_normal((60, 3)))[0]
-    values = [np.sum(U0 * (L @ U0))]
-    for steps in (1, 3, 10, 30, 500):
-        U, _ = ascend(L, U0, max_iter=steps)
-        assert_allclose(U.T @ U, np.eye(3), atol=1e-12)
-        values.append(np.sum(U * (L @ U)))
-    assert (np.diff(values) >= -1e-12).all()
-    assert values[-1] == pytest.approx(L.leading(3)[1].sum(), rel=1e-8)  # of second order in tol
-
-
-def test_climb_stops_at_eigenvectors(rng):
-    L = embedding_affinity(rng.standard_normal((20, 2)), Gaussian(1.0))
-    U = L.leading(2)[0]
-    found, steps = ascend(L, U)
-    assert steps == 0 and found is U
 
 
 def test_local_is_the_formula(rng):
@@ -135,15 +103,10 @@ def test_moons_are_told_apart_and_new_ones_too(model, moons):
     assert np.array_equal(model.predict(X), model.labels_)
 
 
-@pytest.mark.parametrize(
-    ("update", "seed"),
-    [("eig", 0)]
-    + [pytest.param("eig", s, marks=pytest.mark.slow) for s in (1, 2)]
-    + [pytest.param("sma", s, marks=pytest.mark.slow) for s in (0, 1)],
-)
-def test_spirals_are_told_apart(update, seed):
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
+def test_spirals_are_told_apart(seed):
     X, y = datasets.make_spiral(900, noise=0.1, random_state=seed)
-    found = KNetClustering(3, bandwidth=tenth, update=update, random_state=seed).fit(scale(X))
+    found = KNetClustering(3, bandwidth=tenth, random_state=seed).fit(scale(X))
     assert adjusted_rand_score(y, found.labels_) > 0.99  # a handful of 900
 
 
@@ -167,41 +130,11 @@ def few_moons(**options):
     return X, quick(X, **(dict(bandwidth=0.3) | options))
 
 
-@pytest.mark.parametrize("identity, atol", [("skip", 0.02), ("pretrained", 0.3)])
-def test_images_start_as_the_data(moons, identity, atol):  # one step; what training leaves
+def test_images_start_as_the_data(moons):  # after one step
     X = 2 * moons[0] + 50
-    found = quick(X, identity=identity, n_steps=1, max_blocks=1, learning_rate=1e-3)
-    assert_allclose(found.transform(X), X, atol=2 * atol)
-    assert_allclose(found.reconstruct(X), X, atol=2 * atol)
-
-
-def test_sma_climbs_to_the_eigenvectors(moons):
-    X, _ = moons
-    start = np.random.default_rng(0).standard_normal((300, 1))
-    found = quick(X, update="sma", init=start, n_steps=20, max_blocks=1)
-    L, _, _ = dense(found.transform(X), found.sigma_)
-    top = eigh(L)[0][-1]  # near which several others are, so that a hundred steps leave a little
-    assert found.renewals_["kept"][1] < 0.5 * top
-    assert found.renewals_["objective"][-1] == pytest.approx(top, rel=1e-3)
-    stayed = quick(X, init=start, n_steps=20, max_blocks=1).start_
-    assert_allclose(
-        np.abs(stayed.T @ (start - start.mean())) / np.linalg.norm(start - start.mean()), 1
-    )
-
-
-def test_moving_degrees_climb_the_objective_itself(rng):
-    X = rng.standard_normal((60, 2))
-    found = quick(X, degrees="moving", bandwidth="median", n_steps=30, max_blocks=3, min_gain=0)
-    history, renewals = found.history_, found.renewals_
-    assert history["surrogate"][0] > renewals["objective"][0]  # the exact gradient leads uphill
-    L, _, _ = dense(found.transform(X), found.sigma_)
-    U = found.embedding_
-    assert renewals["objective"][-1] == pytest.approx(float(np.sum(U * (L @ U))), rel=1e-9)
-    short = dict(bandwidth="median", n_steps=30, max_blocks=1)
-    images = [quick(X, degrees=d, **short).transform(X) for d in ("moving", "frozen")]
-    assert not np.array_equal(*images)
-    frozen_ = quick(X, bandwidth="median", n_steps=30, max_blocks=3, min_gain=0, batch_size=60)
-    assert abs(frozen_.history_["surrogate"][0] / history["surrogate"][0] - 1) > 0.05
+    found = quick(X, n_steps=1, max_blocks=1, learning_rate=1e-3)
+    assert_allclose(found.transform(X), X, atol=0.04)
+    assert_allclose(found.reconstruct(X), X, atol=0.04)
 
 
 def test_a_step_follows_the_stated_objective(rng):
@@ -429,7 +362,6 @@ def test_patience_and_restarts_keep_what_the_start_knew():
         (dict(bandwidth=1e-6), "sigma = 1e-06 is so small that the kernel is 0"),
         (dict(bandwidth=0.0), "bandwidth"),
         (dict(n_clusters=0), "n_clusters"),
-        (dict(update="newton"), "update"),
         (dict(bandwidth=1e6), "sigma = 1e.06 is so large that the kernel is 1"),
         (dict(bandwidth=1e200), "so large"),
         (dict(init=np.ones((300, 1))), "columns of init, less their means"),
@@ -482,7 +414,7 @@ def test_progress_is_shown(moons, capsys):
 @parametrize_with_checks(
     [
         KNetClustering(n_init=1, n_steps=20, max_blocks=2),
-        KNetClustering(n_init=1, n_steps=20, max_blocks=2, update="sma", penalty=0.1),
+        KNetClustering(n_init=1, n_steps=20, max_blocks=2, penalty=0.1),
     ]
 )
 def test_scikit_learn_contract(estimator, check):

@@ -5,14 +5,20 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.linalg import eigh
 from sklearn import datasets
+from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import scale
 
-from ismlit.edition.networks import PublishedNetwork
+from ismlit import datasets as synthetic
+from ismlit.bandwidth import median_distance
+from ismlit.edition.networks import KNetVariant, PublishedNetwork, pull
 from ismlit.gamma import label_gamma
 from ismlit.network import KernelDependenceNetwork
 from ismlit.solver import published_ism
+from tests.problems import dense
 
 
 @pytest.fixture
@@ -44,3 +50,91 @@ def test_a_published_layer_is_solved_as_the_thesis_does(wine):
     expected, further = (published_ism(R, gamma, layer.kernel, 2, tol=tol) for tol in (1e-2, 1e-6))
     assert model.n_iter_ == expected.n_iter < further.n_iter
     assert_allclose(layer.W, expected.W, atol=1e-10)
+
+
+# ---------------------------------------------------------------- KNet
+
+
+def tenth(X):
+    """A tenth of the median distance, for thin clusters."""
+    return 0.1 * median_distance(X)
+
+
+@pytest.fixture(scope="module")
+def moons():
+    X, y = make_moons(300, noise=0.05, random_state=0)
+    return scale(X), y
+
+
+def quick(X, **options):
+    """A fit that is not meant to converge."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return KNetVariant(**(dict(bandwidth=tenth, n_init=1, random_state=0) | options)).fit(X)
+
+
+def test_pull_that_moves_is_objective_and_gradient(rng):
+    """By differences of Tr(U'LU), degrees included; of two sets at once as of each."""
+    Z, sigma = rng.standard_normal((12, 2)), 0.8
+    U = np.linalg.qr(rng.standard_normal((12, 2)))[0]
+    F = U - U.mean(axis=0)
+    value = lambda Z: np.trace(U.T @ dense(Z, sigma)[0] @ U)
+    found, gradient = pull(Z, F, sigma, moving=True)
+    assert found == pytest.approx(value(Z), rel=1e-12)
+    for i, j in np.ndindex(Z.shape):
+        change = np.zeros_like(Z)
+        change[i, j] = 1e-5
+        difference = (value(Z + change) - value(Z - change)) / 2e-5
+        assert gradient[i, j] == pytest.approx(difference, abs=1e-8)  # h² = 1e-10
+    both = pull(np.stack([Z, 2 * Z]), F, sigma, moving=True)
+    assert_allclose(both[1][1], pull(2 * Z, F, sigma, moving=True)[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("identity, atol", [("skip", 0.02), ("pretrained", 0.3)])
+def test_images_start_as_the_data(moons, identity, atol):  # one step; what training leaves
+    X = 2 * moons[0] + 50
+    found = quick(X, identity=identity, n_steps=1, max_blocks=1, learning_rate=1e-3)
+    assert_allclose(found.transform(X), X, atol=2 * atol)
+    assert_allclose(found.reconstruct(X), X, atol=2 * atol)
+
+
+def test_sma_climbs_to_the_eigenvectors(moons):
+    X, _ = moons
+    start = np.random.default_rng(0).standard_normal((300, 1))
+    found = quick(X, update="sma", init=start, n_steps=20, max_blocks=1)
+    L, _, _ = dense(found.transform(X), found.sigma_)
+    top = eigh(L)[0][-1]  # near which several others are, so that a hundred steps leave a little
+    assert found.renewals_["kept"][1] < 0.5 * top
+    assert found.renewals_["objective"][-1] == pytest.approx(top, rel=1e-3)
+    stayed = quick(X, init=start, n_steps=20, max_blocks=1).start_
+    assert_allclose(
+        np.abs(stayed.T @ (start - start.mean())) / np.linalg.norm(start - start.mean()), 1
+    )
+
+
+def test_moving_degrees_climb_the_objective_itself(rng):
+    X = rng.standard_normal((60, 2))
+    found = quick(X, degrees="moving", bandwidth="median", n_steps=30, max_blocks=3, min_gain=0)
+    history, renewals = found.history_, found.renewals_
+    assert history["surrogate"][0] > renewals["objective"][0]  # the exact gradient leads uphill
+    L, _, _ = dense(found.transform(X), found.sigma_)
+    U = found.embedding_
+    assert renewals["objective"][-1] == pytest.approx(float(np.sum(U * (L @ U))), rel=1e-9)
+    short = dict(bandwidth="median", n_steps=30, max_blocks=1)
+    images = [quick(X, degrees=d, **short).transform(X) for d in ("moving", "frozen")]
+    assert not np.array_equal(*images)
+    frozen_ = quick(X, bandwidth="median", n_steps=30, max_blocks=3, min_gain=0, batch_size=60)
+    assert abs(frozen_.history_["surrogate"][0] / history["surrogate"][0] - 1) > 0.05
+
+
+@pytest.mark.parametrize("seed", [pytest.param(s, marks=pytest.mark.slow) for s in (0, 1)])
+def test_spirals_are_told_apart_along_curves(seed):
+    X, y = synthetic.make_spiral(900, noise=0.1, random_state=seed)
+    found = KNetVariant(3, bandwidth=tenth, update="sma", random_state=seed).fit(scale(X))
+    assert adjusted_rand_score(y, found.labels_) > 0.99  # a handful of 900
+
+
+def test_what_a_variant_does_not_know_is_refused(moons):
+    for name in ("update", "identity", "degrees"):
+        with pytest.raises(ValueError, match=f"{name} must be one of"):
+            KNetVariant(**{name: "newton"}).fit(moons[0])

@@ -7,7 +7,7 @@ from sklearn.preprocessing import scale
 
 from ismlit import datasets
 from ismlit.edition import loaders
-from ismlit.grassmann import cayley
+from ismlit.edition.baselines import cayley
 
 SEED = 0
 SETS = {

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from ismlit.bandwidth import median_distance
 from ismlit.edition.experiments import over_runs
 from ismlit.edition.experiments.table_4_2 import SMALL_STEPS, data_of, nmi
-from ismlit.knet import KNetClustering
+from ismlit.edition.networks import KNetVariant
 from ismlit.spectral import cluster_rows
 
 DRAWS, SIZE = 60, 300
@@ -43,7 +43,7 @@ def one(options, draw):
     sigma = 0.1 * median_distance(X[part])
     plain = dict(bandwidth=sigma, init="spectral", random_state=draw)
     options = plain | SMALL_STEPS | options
-    model = KNetClustering(3, **options)
+    model = KNetVariant(3, **options)
     with warnings.catch_warnings():  # what does not converge is a result here
         warnings.simplefilter("ignore")
         model.fit(X[part])

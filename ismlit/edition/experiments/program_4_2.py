@@ -22,10 +22,11 @@ from tqdm import tqdm
 
 from ismlit.attraction import pull
 from ismlit.edition import loaders
+from ismlit.edition.baselines import ascend
 from ismlit.edition.experiments.table_4_2 import SHARE, Gram, data_of, median, nmi
 from ismlit.gamma import centre, one_hot
 from ismlit.perceptron import Adam, Perceptron
-from ismlit.spectral import ascend, cluster_rows
+from ismlit.spectral import cluster_rows
 from ismlit.training import Training
 
 BATCH, RATE = 5, 1e-3

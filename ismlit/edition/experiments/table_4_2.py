@@ -26,9 +26,9 @@ from ismlit.bandwidth import median_distance
 from ismlit.edition import loaders
 from ismlit.edition.experiments import over_runs
 from ismlit.edition.experiments.deep_peers import PEERS
+from ismlit.edition.networks import KNetVariant
 from ismlit.gamma import centre
 from ismlit.kernels import Gaussian
-from ismlit.knet import KNetClustering
 from ismlit.spectral import cluster_rows
 from ismlit.training import embedding_affinity
 
@@ -124,7 +124,7 @@ def knet(name, c, seed, X, **options):
     sigma = RATIO.get(name, 1.0) * median_distance(X)
     plain = dict(bandwidth=sigma, init="spectral", random_state=seed)
     options = plain | SMALL_STEPS | options
-    return KNetClustering(c, **options)
+    return KNetVariant(c, **options)
 
 
 def described(name, c, seed, X):
@@ -230,7 +230,7 @@ def one(name, method, seed, form="scaled", where="all"):
     if where == "all" and hasattr(model, "losses"):  # a search, by the loss
         of_each = [nmi(y, labels) for labels in model.labels_by_number(X)]
         found |= {"losses": model.losses, "by number": of_each}
-    if isinstance(model, KNetClustering):
+    if isinstance(model, KNetVariant):
         found |= {"objective": model.renewals_["objective"][-1], "converged": model.converged_}
     return found
 
