@@ -150,8 +150,8 @@ def test_a_missed_target_is_explained():
     missed = [row for row in stored if row.met is False]
     assert [row.work for row in missed if not any(map(row.work.startswith, rows.EXPLAINED))] == []
     for value in (2.0, np.float64(2.0)):
-        assert "of some 10 ms" in str(Row("one pass / floor, n = 2000, d = 20", value, most=1.1))
-    assert "of some 10 ms" not in str(Row("one pass / floor, n = 2000, d = 20", 1.0, most=1.1))
+        assert "eight lanes" in str(Row("one pass / floor, n = 2000, d = 20", value, most=1.1))
+    assert "eight lanes" not in str(Row("one pass / floor, n = 2000, d = 20", 1.0, most=1.1))
 
 
 def test_a_run_is_added_to_the_history_once_a_day(tmp_path):

@@ -14,8 +14,8 @@ from tqdm import tqdm
 HISTORY = Path(__file__).resolve().parents[2] / "book" / "results" / "bench.json"
 PACKAGES = "numpy", "scipy", "scikit-learn"
 EXPLAINED = {
-    "one pass / floor, n = 2000": "of some 10 ms 2 are Python's",
-    "one pass / floor, n = 8000": "in single precision the weights and sums cost as much as exp",
+    "one pass / floor": "where exp has eight lanes, distances, weights and sums cost as much",
+    "1000 classes / 2 classes": "its table of pairs of classes, 8 MB, leaves the cache",
     "Hessian product / pass, n = 2000, d = 20": "a fresh process asks for its memory anew",
     "polar L-BFGS / ism, to": "near a single eigenproblem, or another maximum is climbed to",
     "Riemannian L-BFGS / ism, to": "near a single eigenproblem, or another maximum is climbed to",
