@@ -55,7 +55,7 @@ def pull(Z, F, sigma):
     True
     """
     kernel = Gaussian(sigma)
-    K = kernel.f(squares_between(Z))
+    K = kernel.f(_squared_distances(Z))
     weights = F @ F.swapaxes(-1, -2)
     weights *= K
     Z1 = np.concatenate([Z, np.ones_like(Z[..., :1])], axis=-1)  # sums of rows by the last column
@@ -65,7 +65,7 @@ def pull(Z, F, sigma):
     return (float(value) if value.ndim == 0 else value), gradient
 
 
-def squares_between(Z):
+def _squared_distances(Z):
     """Of the rows in each set: of small batches one product, without the detours of large ones."""
     squares = np.einsum("...i,...i->...", Z, Z)[..., None]
     ones = np.ones_like(squares)

@@ -161,7 +161,7 @@ OWN = {
         "ridges",
     },
     "KNetClustering": set(
-        "update hidden_layer_sizes identity penalty degrees n_steps batch_size learning_rate "
+        "hidden_layer_sizes penalty n_steps batch_size learning_rate "
         "min_gain max_blocks".split()
     ),
 }
@@ -204,7 +204,6 @@ BAD = {
     "n_vectors": [-1],
     "kernel": ["rbf", 3],
     "bandwidth": [0.0, "wide", True],
-    "solver": ["newton"],
     "init": ["best"],
     "tol": [-1e-3, np.nan, "small"],
     "max_iter": [0],

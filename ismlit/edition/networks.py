@@ -166,7 +166,7 @@ def pull(Z, F, sigma, moving=False):
     if not moving:
         return attraction.pull(Z, F, sigma)
     kernel = Gaussian(sigma)
-    K = kernel.f(attraction.squares_between(Z))
+    K = kernel.f(attraction._squared_distances(Z))
     degrees = K.sum(axis=-1)
     F = F / np.sqrt(degrees)[..., None]
     value, gradient = attraction.pull(Z, F, sigma)

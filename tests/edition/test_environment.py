@@ -78,8 +78,6 @@ OWN = {"ismlit", "tools", "tests", "page_kernel"}
 OTHER_NAMES = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml", "umap": "umap-learn"}
 OTHER_NAMES |= {"bs4": "beautifulsoup4", "fontTools": "fonttools"}
 """Distributions whose name is not that of what is imported."""
-CORNERS = {("baselines", "pymanopt")}
-"""What one function of the library needs, and the extra `notebooks` brings."""
 COMMANDS = set("jupyter-book".split())
 COMMANDS |= set("sphinx-notfound-page sphinx-sitemap sphinxext-opengraph".split())
 COMMANDS |= set("mypy pytest-cov pytest-xdist ruff".split())
@@ -154,7 +152,7 @@ def test_every_import_is_declared(place):
     missing = {
         (name, used) for name, text in codes(place) for used in imports(text) if used not in allowed
     }
-    assert missing == (CORNERS if place == "ismlit" else set())
+    assert missing == set()
 
 
 def test_comparators_are_imported_by_experiments_alone():
@@ -167,8 +165,6 @@ def test_comparators_are_imported_by_experiments_alone():
 @pytest.mark.parametrize("place", ["ismlit", "ismlit/edition", "tests"])
 def test_what_not_everybody_has_is_imported_where_it_is_used(place):
     lacking = declared("deep", "peers")
-    if place == "ismlit":
-        lacking |= {distribution for _, distribution in CORNERS}
     for name, text in codes(place):
         assert lacking.isdisjoint(imports(text, top_only=True)), name
 

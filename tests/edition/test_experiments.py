@@ -11,6 +11,7 @@ from sklearn.preprocessing import FunctionTransformer
 from ismlit import datasets
 from ismlit.bandwidth import median_distance
 from ismlit.edition import files, loaders, printed, results, tables
+from ismlit.edition.baselines import cayley
 from ismlit.edition.construction import class_sum_network
 from ismlit.edition.experiments import __main__ as command
 from ismlit.edition.experiments import (
@@ -44,7 +45,7 @@ from ismlit.edition.experiments import (
 from ismlit.edition.files import book
 from ismlit.edition.tables import store
 from ismlit.gamma import Gamma, label_gamma
-from ismlit.grassmann import cayley, principal_angles
+from ismlit.grassmann import principal_angles
 from ismlit.kernels import Gaussian, Multiquadratic, Polynomial
 from ismlit.layers import LayerSolver, Recipe
 from ismlit.pairs import gram
