@@ -161,8 +161,7 @@ OWN = {
         "ridges",
     },
     "KNetClustering": set(
-        "hidden_layer_sizes penalty n_steps batch_size learning_rate "
-        "min_gain max_blocks".split()
+        "hidden_layer_sizes penalty n_steps batch_size learning_rate min_gain max_blocks".split()
     ),
 }
 """Words of one estimator alone; all others are those of the table of parameters."""

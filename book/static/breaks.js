@@ -3,40 +3,48 @@
    the TeX of the broken one, or null; `fits(line)` says whether a line is narrow enough. */
 (() => {
   const TOKEN = /\\[a-zA-Z]+|\\[^]|[^]/gu;
-  const OPEN = new Set(["{", "(", "[", "\\{", "\\langle", "\\lfloor", "\\left", "\\begin"]);
-  const CLOSE = new Set(["}", ")", "]", "\\}", "\\rangle", "\\rfloor", "\\right", "\\end"]);
-  const RELATIONS = new Set(["=", "<", ">", "\\iff", ..."le leq ge geq ne neq approx sim to propto equiv ll gg"
-    .split(" ").map((name) => `\\${name}`), "\\Rightarrow", "\\Longrightarrow", "\\mapsto", "\\longrightarrow"]);
-  const SIGNS = new Set(["+", "-"]);
-  const FOLLOWS = /(?:^|[=<>,(&+\-]|\\(?:[,;!: ]|[a-zA-Z]+))\s*$/; // after these a sign belongs to a number
+  const SPACE = /(?:\\[,;:! ]|\s)+$/;
+  const BRACKETS = { "(": 1, "[": 1, "\\{": 1, "\\langle": 1, ")": -1, "]": -1, "\\}": -1, "\\rangle": -1 };
+  const GROUPS = { "{": 1, "\\left": 1, "\\begin": 1, "}": -1, "\\right": -1, "\\end": -1 };
+  const RELATIONS = new Set(["=", "<", ">", ..."le leq ge geq ne neq approx sim to propto equiv ll gg iff mapsto"
+    .split(" ").map((name) => `\\${name}`), "\\Rightarrow", "\\Longrightarrow", "\\longrightarrow"]);
+  const BEFORE_A_NUMBER = new Set([...RELATIONS, undefined, "(", "[", ",", "&", "+", "-", "\\cdot", "\\times"]);
+  const isSum = (token, before) => (token === "+" || token === "-")
+    && !BEFORE_A_NUMBER.has(before.replace(SPACE, "").match(TOKEN)?.at(-1));
+  const isText = (token) => token === "\\text";
 
-  /* The parts between breaks outside all brackets: a break is left out, or begins the next part. */
-  function parts(tex, isBreak, kept) {
+  /* The parts between breaks inside `deep` brackets at most: a break is left out, or begins a part. */
+  function parts(tex, isBreak, kept, deep = 0) {
     const found = [""];
-    let depth = 0;
+    let brackets = 0;
+    let groups = 0;
     let skip = false; // the delimiter of \left or \right
     for (const token of tex.match(TOKEN) ?? []) {
-      const here = !depth && isBreak(token, found.at(-1));
-      if (!skip && CLOSE.has(token)) depth = Math.max(0, depth - 1);
-      if (!skip && OPEN.has(token)) depth += 1;
+      const here = !groups && brackets <= deep && isBreak(token, found.at(-1));
+      groups += GROUPS[token] ?? 0;
+      if (!skip) brackets = Math.max(0, brackets + (BRACKETS[token] ?? 0));
       skip = token === "\\left" || token === "\\right";
       if (here) found.push(kept ? token : "");
       else found[found.length - 1] += token;
     }
-    return found.map((part) => part.trim());
+    return isBreak === isText ? found : found.map((part) => part.replace(SPACE, "").trim());
   }
 
   const WAYS = [
     { at: (token) => token === "\\qquad", join: " \\qquad ", indent: "" },
     { at: (token) => token === "\\quad", join: " \\quad ", indent: "" },
     { at: (token) => RELATIONS.has(token), kept: true, join: " ", indent: "\\quad{}" },
-    { at: (token, before) => SIGNS.has(token) && !FOLLOWS.test(before), kept: true, join: " ", indent: "\\qquad{}" },
+    { at: isSum, kept: true, join: " ", indent: "\\qquad{}" },
+    { at: isSum, kept: true, join: " ", indent: "\\qquad{}", deep: 1 },
+    { at: isText, kept: true, join: "", indent: "\\qquad " },
   ];
 
   function lines(tex, fits, way, indent) {
     if (fits(indent + tex) || way === WAYS.length) return [indent + tex];
-    const { at, kept, join, indent: deeper } = WAYS[way];
-    const pieces = parts(tex, at, kept).filter(Boolean);
+    const { at, kept, join, indent: deeper, deep } = WAYS[way];
+    const words = (_, text) => text.match(/\S*\s*/g).filter(Boolean).map((word) => `\\text{${word}}`).join("");
+    if (at === isText) tex = tex.replace(/\\text\{([^{}$]*)\}/g, words);
+    const pieces = parts(tex, at, kept, deep).filter(Boolean);
     if (pieces.length < 2) return lines(tex, fits, way + 1, indent);
     const found = [];
     let line = "";
@@ -58,13 +66,13 @@
 
   window.brokenFormula = (tex, fits) => {
     const [tag = "", star, number] = tex.match(/\\tag(\*?)\{((?:[^{}]|\{[^{}]*\})*)\}/) ?? [];
-    const bare = tex.replace(tag, "").replace(/\\(?:begin|end)\{equation\*?\}/g, "").trim();
-    const inner = bare.match(/^\\begin\{(align(?:ed|\*)?|split)\}([^]*)\\end\{\1\}$/)?.[2] ?? bare;
+    const bare = tex.replace(tag, "").replace(/\\(?:begin|end)\{(?:equation\*?|split)\}/g, "").trim();
+    const inner = bare.match(/^\\begin\{(align(?:ed|\*)?)\}([^]*)\\end\{\1\}$/)?.[2] ?? bare;
     const rows = parts(inner, (token) => token === "\\\\").filter(Boolean);
     const broken = rows.flatMap((row) => {
       const [left, right = "", ...reasons] = parts(row, (token) => token === "&");
       const main = lines(`${left} ${right}`.trim(), fits, 0, left || rows.length === 1 ? "" : "\\quad{}");
-      const told = reasons.filter(Boolean).flatMap((reason) => lines(reason, fits, 0, "\\qquad "));
+      const told = reasons.filter(Boolean).flatMap((reason) => lines(reason, (line) => fits(`(${line})`), 0, "\\qquad "));
       if (!told.length) return main;
       told[0] = told[0].replace("\\qquad ", "\\qquad (");
       return [...main, ...told.slice(0, -1), `${told.at(-1)})`];

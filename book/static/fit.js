@@ -34,7 +34,7 @@
       trial.replaceChildren(window.MathJax.tex2chtml(tex, metrics));
       return trial.querySelector("mjx-math").getBoundingClientRect().width;
     };
-    const room = box.clientWidth / (1.01 * LEAST.FORMULA);
+    const room = box.clientWidth / (1.03 * LEAST.FORMULA);
     return { fits: (line) => width(line) <= room, done: () => trial.remove() };
   }
   function broken(box) {
