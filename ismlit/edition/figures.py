@@ -3,7 +3,7 @@
 A drawing is SVG without a ground of its own; its black is the page's ink and its white the page's
 paper, in the light theme and in the dark one. Beside it stands a PNG with two pixels for each of
 the page's, no ground, and grey ink: JupyterLab draws no SVG of a notebook that it does not trust.
-A figure of very many points is a PNG alone. `register` tells a notebook's kernel;
+Very many points are a picture within the drawing. `register` tells a notebook's kernel;
 ``tools/execute_notebooks.py`` calls it there before the first cell.
 """
 
@@ -16,7 +16,11 @@ import re
 SCALE = 2
 """Pixels of a PNG for each pixel of the page."""
 LARGEST = 450_000
-"""Characters beyond which a drawing is shown as a PNG."""
+"""Characters beyond which a drawing has its points and areas as a picture within."""
+
+
+MANY = 500
+"""Points of a line that is then a part of the picture."""
 
 
 def _grey(level):
@@ -107,6 +111,7 @@ def drawing(figure):
         figure.savefig(
             file,
             format="svg",
+            dpi=SCALE * figure.dpi,
             bbox_inches="tight",
             transparent=True,
             metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")),
@@ -253,9 +258,17 @@ def bundle(figure, include=None, exclude=None):
     -------
     data, metadata : dict
     """
+    from matplotlib.collections import Collection
+    from matplotlib.lines import Line2D
+
     pixels, (width, height) = pixels_of(figure)
     data, said = {"image/png": pixels}, {"image/png": dict(width=width, height=height)}
     text = drawing(figure)
+    if len(text) > LARGEST:
+        long = [line for line in figure.findobj(Line2D) if len(line.get_xdata()) > MANY]
+        for artist in (*figure.findobj(Collection), *long):
+            artist.set_rasterized(True)
+        text = drawing(figure)
     if len(text) <= LARGEST:
         data["image/svg+xml"] = text
     return data, said
