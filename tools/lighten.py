@@ -58,6 +58,13 @@ SOURCE = re.compile(r'\bsrc="([^"]*)"')
 PANELS = re.compile(
     r'<svg data-panels="([^"]*)"[^>]*?width="(\d+)"[^>]*?viewBox="0 0 ([\d.]+) [^>]*>'
 )
+COLUMN = re.compile(
+    r'(<source [^>]*class="column"><img [^>]*>(?:(?!<img ).)*?<p class="figure-caption">)(.*?</p>)',
+    re.DOTALL,
+)
+SIDE = re.compile(r"\b(?:Left|Right)\b|(?<=\()(?:left|right)\b")
+BELOW = {"Left": "Top", "Right": "Bottom", "left": "top", "right": "bottom"}
+"""What a caption calls two panels that stand beside each other, and below each other."""
 FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
 
 
@@ -195,7 +202,7 @@ def framed(text, folder):
     """A page whose pictures, of those in `folder`, have their place before they are there.
 
     The first is asked for at once, the others when they come near. On a phone a wide one shows its
-    panels below each other, or can scroll.
+    panels below each other, and its caption says top and bottom, or it can scroll.
     """
     when = iter(['fetchpriority="high"'])
 
@@ -214,7 +221,11 @@ def framed(text, folder):
             return f'<div class="wide-picture">{picture}</div>'
         return found[0]
 
-    return PICTURE.sub(frame, text)
+    def beside(found):
+        both = '<span class="wide-word">{}</span><span class="narrow-word">{}</span>'
+        return found[1] + SIDE.sub(lambda word: both.format(word[0], BELOW[word[0]]), found[2])
+
+    return COLUMN.sub(beside, PICTURE.sub(frame, text))
 
 
 def stacked(drawing, image):
@@ -257,7 +268,8 @@ def stacked(drawing, image):
     copy = drawing.with_name(f"{drawing.stem}-stacked.svg")
     copy.write_text(whole + "".join(shown) + "</svg>", encoding="utf8")
     address = SOURCE.search(image)[1].replace(drawing.name, copy.name)
-    return f'<source media="(max-width: 599px)" srcset="{address}" {size}>'
+    column = ' class="column"' if len(rows) == len(boxes) else ""
+    return f'<source media="(max-width: 599px)" srcset="{address}" {size}{column}>'
 
 
 def page(text, static, words, made):

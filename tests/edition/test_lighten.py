@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 
@@ -171,6 +172,24 @@ def test_a_phone_has_the_panels_of_a_wide_picture_below_each_other(tmp_path):
     views = [[float(v) for v in p.get("viewBox").split()] for p in stacked[1:]]
     for before, after in pairwise(views):  # nothing twice
         assert before[0] + before[2] <= after[0] + 0.11
+
+
+def test_a_caption_says_top_and_bottom_where_panels_stand_below_each_other(tmp_path):
+    """Of two panels that stand so, and of the figure above it alone; not of hands and rights."""
+    figure = Figure(figsize=(9, 3.5), layout="constrained")
+    figure.subplots(1, 2)
+    (tmp_path / "two.svg").write_text(drawing(figure), encoding="utf8")
+    (tmp_path / "small.svg").write_text('<svg xmlns="x" width="400" height="300">')
+    said = '<p class="figure-caption">Left: what is left (left). Right: at right angles.</p>'
+    wide, small = (
+        f'<img alt="x" src="../_images/{name}.svg" />{said}' for name in ("two", "small")
+    )
+    assert framed(small, tmp_path).endswith(said)
+    text = framed(f"{wide} words {wide}", tmp_path)
+    narrow = re.sub(r'<span class="wide-word">\w+</span>|<[^>]*>', "", text)
+    assert narrow == " words ".join(["Top: what is left (top). Bottom: at right angles."] * 2)
+    wide = re.sub(r'<span class="narrow-word">\w+</span>|<[^>]*>', "", text)
+    assert wide == " words ".join([re.sub("<[^>]*>", "", said)] * 2)
 
 
 def test_below_each_other_panels_that_share_a_scale_have_it_each(tmp_path):
