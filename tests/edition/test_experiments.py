@@ -50,6 +50,7 @@ from ismlit.kernels import Gaussian, Multiquadratic, Polynomial
 from ismlit.layers import LayerSolver, Recipe
 from ismlit.pairs import gram
 from ismlit.problem import Problem
+from tests.edition.sets import needs
 from tests.problems import orthonormal
 
 STORED = {name: results(name) for name in command.TABLES}
@@ -68,11 +69,6 @@ def random_slice(table, count, **keep):
     rows = [r for r in STORED[table] if keep.items() <= r.items() and "cost" not in r]
     rng = np.random.default_rng(SEED)
     return [rows[i] for i in rng.choice(len(rows), count, replace=False)]
-
-
-def needs(name):
-    if not loaders.is_available(name.lower()):
-        pytest.skip(f"data set {name.lower()!r} is not at hand (ISMLIT_DATA)")
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -614,9 +610,7 @@ def test_a_slice_of_table_6_1_is_recomputed(row):
 
 @pytest.mark.parametrize("name", ["random", "adver", "divorce"])
 def test_our_network_on_a_fold_of_a_real_set(name):
-    file = table_6_1.FILES.get(name, name)
-    if not loaders.is_available(file):
-        pytest.skip(f"data set {file!r} is not at hand (ISMLIT_DATA)")
+    needs(table_6_1.FILES.get(name, name))
     row = stored("table-6.1", set=name, method="H")
     found = table_6_1.row_of(name, "H", folds=1)
     assert found["sequences"][0]["H"] == pytest.approx(row["sequences"][0]["H"], rel=1e-3)
@@ -862,8 +856,7 @@ def test_a_slice_of_table_4_2_is_recomputed(row):
 
 
 def test_a_draw_of_the_patience_table_is_recomputed():
-    if not loaders.is_available("spiral-3000"):
-        pytest.skip("data set 'spiral-3000' is not at hand (ISMLIT_DATA)")
+    needs("spiral-3000")
     row = stored("patience", method="best of four, local start")
     found = patience.one(patience.METHODS["best of four, local start"], 3)
     assert found["start"] == pytest.approx(row["start"][3], abs=0.1)  # eigenvectors: no training

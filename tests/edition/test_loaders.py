@@ -5,16 +5,8 @@ import numpy as np
 import pytest
 
 from ismlit.edition import loaders
+from tests.edition.sets import needs
 from tests.problems import correlation
-
-
-def needs(name):
-    """Skip where a real set is not to be had."""
-    reason = f"data set {name!r} is not at hand (ISMLIT_DATA)"
-    return pytest.mark.skipif(not loaders.is_available(name), reason=reason)
-
-
-needs_cancer = needs("cancer")
 
 
 @pytest.fixture
@@ -32,8 +24,8 @@ def offline(monkeypatch, tmp_path):
     loaders._fetchable.cache_clear()
 
 
-@needs_cancer
 def test_cancer_is_the_original_set():
+    needs("cancer")
     bunch = loaders.load_cancer()
     assert bunch.data.shape == (683, 9) and len(bunch.feature_names) == 9
     assert np.bincount(bunch.target).tolist() == [444, 239]
@@ -47,10 +39,10 @@ def test_without_network_and_cache_the_error_says_what_to_do(offline):
         loaders.load_cancer()
 
 
-@needs_cancer
 @pytest.mark.filterwarnings("ignore::Warning")
 def test_a_damaged_file_is_not_used(offline, monkeypatch):
     monkeypatch.undo()
+    needs("cancer")
     source = loaders.fetch("cancer")
     monkeypatch.setenv("ISMLIT_DATA", str(offline))
     (offline / "cancer").mkdir()
@@ -76,8 +68,8 @@ def test_unknown_names_are_refused():
         loaders.load_large_gaussian(500)
 
 
-@needs("face")
 def test_faces_agree_with_their_file_names():
+    needs("face")
     bunch = loaders.load_face()
     assert bunch.data.shape == (624, 960) and bunch.images.shape == (624, 30, 32)
     assert np.bincount(bunch.pose).tolist() == [157, 155, 156, 156]
@@ -87,8 +79,8 @@ def test_faces_agree_with_their_file_names():
     assert bunch.pose_names[bunch.pose[0]] == "left"
 
 
-@needs("mnist")
 def test_mnist_is_its_test_part():
+    needs("mnist")
     bunch = loaders.load_mnist()
     assert bunch.data.shape == (10_000, 784)
     assert bunch.target[:10].tolist() == [7, 2, 1, 0, 4, 1, 4, 9, 5, 9]
@@ -96,15 +88,15 @@ def test_mnist_is_its_test_part():
     assert np.bincount(bunch.target)[1] == 1135
 
 
-@needs("flower")
 def test_flower_is_256_colours():
+    needs("flower")
     bunch = loaders.load_flower()
     assert bunch.data.shape == (256, 3) and bunch.index.shape == (256, 350)
     assert len(np.unique(bunch.index)) == 256
 
 
-@needs("flower-blanked")
 def test_flower_with_its_flowers_white_has_106_colours():
+    needs("flower-blanked")
     assert loaders.load_flower(blanked=True).data.shape == (106, 3)
 
 
@@ -118,8 +110,7 @@ def test_flower_with_its_flowers_white_has_106_colours():
     ],
 )
 def test_sets_with_two_clusterings(name, load, shape, existing, target):
-    if not loaders.is_available(name):
-        pytest.skip(f"data set {name!r} is not at hand (ISMLIT_DATA)")
+    needs(name)
     bunch = load()
     assert bunch.data.shape == shape
     assert correlation(bunch.data[:, existing], bunch.existing) == 1
@@ -129,9 +120,7 @@ def test_sets_with_two_clusterings(name, load, shape, existing, target):
 
 
 def test_webkb_and_face_scores():
-    for name in ("webkb", "face-pca"):
-        if not loaders.is_available(name):
-            pytest.skip(f"data set {name!r} is not at hand (ISMLIT_DATA)")
+    needs("webkb", "face-pca")
     webkb, face = loaders.load_webkb(), loaders.load_face_pca()
     assert webkb.data.shape == (1041, 139) and webkb.counts.shape == (1041, len(webkb.words))
     assert np.bincount(webkb.existing).tolist() == [226, 252, 255, 308]  # universities
@@ -146,8 +135,8 @@ def test_webkb_and_face_scores():
 # ---------------------------------------------------------------- sets of chapter 6
 
 
-@needs("car")
 def test_the_published_label_of_car_is_a_feature():
+    needs("car")
     car = loaders.load_car()
     assert car.data.shape == (1728, 6)
     assert np.bincount(car.target).tolist() == [1210, 384, 69, 65]
@@ -171,16 +160,14 @@ def test_the_published_label_of_car_is_a_feature():
     ],
 )
 def test_sets_of_chapters_4_and_6(name, shape, sizes):
-    if not loaders.is_available(name):
-        pytest.skip(f"data set {name!r} is not at hand (ISMLIT_DATA)")
+    needs(name)
     bunch = getattr(loaders, "load_" + name.replace("-", "_"))()
     assert bunch.data.shape == shape
     assert np.unique(bunch.target, return_counts=True)[1].tolist() == sizes
 
 
 def test_face_27_is_made_of_the_pixels():
-    if not (loaders.is_available("face-27") and loaders.is_available("face")):
-        pytest.skip("data sets 'face' and 'face-27' are not at hand (ISMLIT_DATA)")
+    needs("face-27", "face")
     few, pixels = loaders.load_face_27(), loaders.load_face()
     assert few.data.shape == (624, 27) and np.array_equal(few.target, pixels.target)
     assert np.array_equal(few.pose, pixels.pose)
@@ -191,9 +178,7 @@ def test_face_27_is_made_of_the_pixels():
 
 
 def test_the_spirals_are_draws_of_their_own():
-    for name in ("spiral-300", "spiral-3000"):
-        if not loaders.is_available(name):
-            pytest.skip(f"data set {name!r} is not at hand (ISMLIT_DATA)")
+    needs("spiral-300", "spiral-3000")
     bunch = loaders.load_spiral_300()
     assert (
         bunch.new.shape == (30_000, 2)
