@@ -3,7 +3,7 @@
    the TeX of the broken one, or null; `fits(line)` says whether a line is narrow enough. */
 (() => {
   const TOKEN = /\\[a-zA-Z]+|\\[^]|[^]/gu;
-  const SPACE = /(?:\\[,;:! ]|\s)+$/;
+  const SPACE = /(?:\\[,;:! ]|\\q?quad|\s)+$/;
   const BRACKETS = { "(": 1, "[": 1, "\\{": 1, "\\langle": 1, ")": -1, "]": -1, "\\}": -1, "\\rangle": -1 };
   const GROUPS = { "{": 1, "\\left": 1, "\\begin": 1, "}": -1, "\\right": -1, "\\end": -1 };
   const RELATIONS = new Set(["=", "<", ">", ..."le leq ge geq ne neq approx sim to propto equiv ll gg iff mapsto"
