@@ -248,7 +248,7 @@ def published_ism(
     check_options(problem, q, tol, max_iter)
     solve = partial(_solve, Climb.as_published, q, random_state, tol, max_iter, callback)
     result = _in_the_span(solve, problem, q, init)
-    _warn_unless_converged("published_ism", result, "solver 'ism', which cannot cycle")
+    _warn_unless_converged("published_ism", result, "`ism`, which cannot cycle")
     return result
 
 

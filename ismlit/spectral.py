@@ -483,7 +483,8 @@ def alternate(
     k, q : int
         Columns of U and of W.
     solver : callable
-        For W; another one is called as ``solver(problem, q=q, init=...)``.
+        For W; another one is called as ``solver(problem, q=q, init=...)``, and gets neither tol nor
+        random_state.
     freeze : bool
         As published: D is held at the last W while W moves, the objective may fall, turns go
         on until it settles or `max_turns`, and the last turn is what is returned.
@@ -526,6 +527,8 @@ def alternate(
     """
     if not (k >= 1 and max_turns >= 1):
         raise ValueError(f"k and max_turns must be at least 1, got {k!r} and {max_turns!r}")
+    if not callable(solver):
+        raise ValueError(f"solver must be a function such as ismlit.ism, got {solver!r}")
     options = dict(tol=tol, random_state=random_state) if solver is ism else {}
     if max_iter is not None:
         options["max_iter"] = max_iter

@@ -297,6 +297,8 @@ def test_bad_parts_are_refused(rng):
         NormalizedProblem(X, U, Gaussian(1.0), fixed=Gamma(np.ones((20, 1)), [1.0]))
     with pytest.raises(ValueError, match="at least 1"):
         alternate(JointProblem(X, Gaussian(1.0)), 0, 2)
+    with pytest.raises(ValueError, match="solver must be a function"):
+        alternate(JointProblem(X, Gaussian(1.0)), 1, 2, solver="ism")
 
 
 @pytest.fixture

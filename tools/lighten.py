@@ -62,7 +62,7 @@ COLUMN = re.compile(
     r'(<source [^>]*class="column"><img [^>]*>(?:(?!<img ).)*?<p class="figure-caption">)(.*?</p>)',
     re.DOTALL,
 )
-SIDE = re.compile(r"\b(?:Left|Right)\b|(?<=\()(?:left|right)\b")
+SIDE = re.compile(r"\b(?:Left|Right)\b|(?<=\()(?:left|right)\b|(?<=; )(?:left|right)(?=,)")
 BELOW = {"Left": "Top", "Right": "Bottom", "left": "top", "right": "bottom"}
 """What a caption calls two panels that stand beside each other, and below each other."""
 FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
@@ -268,7 +268,7 @@ def stacked(drawing, image):
     copy = drawing.with_name(f"{drawing.stem}-stacked.svg")
     copy.write_text(whole + "".join(shown) + "</svg>", encoding="utf8")
     address = SOURCE.search(image)[1].replace(drawing.name, copy.name)
-    column = ' class="column"' if len(rows) == len(boxes) else ""
+    column = ' class="column"' if len(rows) == len(boxes) < 4 else ""
     return f'<source media="(max-width: 599px)" srcset="{address}" {size}{column}>'
 
 

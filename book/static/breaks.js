@@ -2,13 +2,14 @@
    and \qquad first, then relations, then sums; as few lines as fit. `brokenFormula(tex, fits)` gives
    the TeX of the broken one, or null; `fits(line)` says whether a line is narrow enough. */
 (() => {
-  const TOKEN = /\\[a-zA-Z]+|\\[^]|[^]/gu;
-  const SPACE = /(?:\\[,;:! ]|\\q?quad|\s)+$/;
+  const TOKEN = /:=|\\[a-zA-Z]+|\\[^]|[^]/gu;
+  const SPACE = /(?:\\[,;:! ]|\s)+$/;
   const BRACKETS = { "(": 1, "[": 1, "\\{": 1, "\\langle": 1, ")": -1, "]": -1, "\\}": -1, "\\rangle": -1 };
   const GROUPS = { "{": 1, "\\left": 1, "\\begin": 1, "}": -1, "\\right": -1, "\\end": -1 };
-  const RELATIONS = new Set(["=", "<", ">", ..."le leq ge geq ne neq approx sim to propto equiv ll gg iff mapsto"
+  const RELATIONS = new Set(["=", ":=", "<", ">", ..."le leq ge geq ne neq approx sim to propto equiv ll gg iff mapsto"
     .split(" ").map((name) => `\\${name}`), "\\Rightarrow", "\\Longrightarrow", "\\longrightarrow"]);
-  const BEFORE_A_NUMBER = new Set([...RELATIONS, undefined, "(", "[", ",", "&", "+", "-", "\\cdot", "\\times"]);
+  const BEFORE_A_NUMBER = new Set([...RELATIONS, undefined, ..."( [ , ; & + - ^ _ | \\| \\{ \\cdot \\times \\quad \\qquad"
+    .split(" ")]);
   const isSum = (token, before) => (token === "+" || token === "-")
     && !BEFORE_A_NUMBER.has(before.replace(SPACE, "").match(TOKEN)?.at(-1));
   const isText = (token) => token === "\\text";
@@ -39,16 +40,19 @@
     { at: isText, kept: true, join: "", indent: "\\qquad " },
   ];
 
+  const REASON = "\\qquad "; // how far a reason stands to the right, each of its lines
+
   function lines(tex, fits, way, indent) {
     if (fits(indent + tex) || way === WAYS.length) return [indent + tex];
     const { at, kept, join, indent: deeper, deep } = WAYS[way];
     const words = (_, text) => text.match(/\S*\s*/g).filter(Boolean).map((word) => `\\text{${word}}`).join("");
     if (at === isText) tex = tex.replace(/\\text\{([^{}$]*)\}/g, words);
-    const pieces = parts(tex, at, kept, deep).filter(Boolean);
+    const blank = /^(?:\\q?quad(?![a-zA-Z])|\s)*$/;
+    const pieces = parts(tex, at, kept, deep).filter((piece) => !blank.test(piece));
     if (pieces.length < 2) return lines(tex, fits, way + 1, indent);
     const found = [];
     let line = "";
-    const margin = () => (found.length && deeper) || indent;
+    const margin = () => (found.length && indent !== REASON && deeper) || indent;
     const flush = () => {
       if (line) found.push(...lines(line, fits, way + 1, margin()));
       line = "";
@@ -68,13 +72,15 @@
     const [tag = "", star, number] = tex.match(/\\tag(\*?)\{((?:[^{}]|\{[^{}]*\})*)\}/) ?? [];
     const bare = tex.replace(tag, "").replace(/\\(?:begin|end)\{(?:equation\*?|split)\}/g, "").trim();
     const inner = bare.match(/^\\begin\{(align(?:ed|\*)?)\}([^]*)\\end\{\1\}$/)?.[2] ?? bare;
-    const rows = parts(inner, (token) => token === "\\\\").filter(Boolean);
+    const rows = parts(inner, (token) => token === "\\\\", false, Infinity)
+      .map((row) => row.replace(/^\[[-\d.]+\s*[a-z]{2}\]\s*/, "")).filter(Boolean);
     const broken = rows.flatMap((row) => {
-      const [left, right = "", ...reasons] = parts(row, (token) => token === "&");
+      const [left, right = "", ...reasons] = parts(row, (token) => token === "&", false, Infinity);
       const main = lines(`${left} ${right}`.trim(), fits, 0, left || rows.length === 1 ? "" : "\\quad{}");
-      const told = reasons.filter(Boolean).flatMap((reason) => lines(reason, (line) => fits(`(${line})`), 0, "\\qquad "));
+      const within = (line) => fits(`(${line})`);
+      const told = reasons.filter(Boolean).flatMap((reason) => lines(reason, within, 0, REASON));
       if (!told.length) return main;
-      told[0] = told[0].replace("\\qquad ", "\\qquad (");
+      told[0] = told[0].replace(REASON, `${REASON}(`);
       return [...main, ...told.slice(0, -1), `${told.at(-1)})`];
     });
     const found = broken.map((line) => `\\displaystyle ${line}`);

@@ -266,9 +266,12 @@ def bundle(figure, include=None, exclude=None):
     text = drawing(figure)
     if len(text) > LARGEST:
         long = [line for line in figure.findobj(Line2D) if len(line.get_xdata()) > MANY]
-        for artist in (*figure.findobj(Collection), *long):
+        many = [(a, a.get_rasterized()) for a in (*figure.findobj(Collection), *long)]
+        for artist, _ in many:
             artist.set_rasterized(True)
         text = drawing(figure)
+        for artist, before in many:
+            artist.set_rasterized(before)
     if len(text) <= LARGEST:
         data["image/svg+xml"] = text
     return data, said

@@ -27,7 +27,13 @@ class PublishedNetwork(KernelDependenceNetwork):
 
     Every layer is kept, as wide as `LayerSolver.wide` says, with the last point of plain ISM
     (tolerance 0.01, at most 50 steps, whatever `tol` and `max_iter` say); HSIC may fall.
-    Parameters and attributes are those of `ismlit.KernelDependenceNetwork`, but ``ridge_`` is None.
+    Parameters and attributes are those of `ismlit.KernelDependenceNetwork`, but there is no early
+    stopping, and ``ridge_`` is None.
+
+    Raises
+    ------
+    ValueError
+        With early stopping.
 
     Examples
     --------
@@ -41,6 +47,12 @@ class PublishedNetwork(KernelDependenceNetwork):
 
     _: KW_ONLY
     early_stopping: bool = False
+
+    def fit(self, X, y):
+        """Grow the network on X (n_samples, n_features) and class labels y (n_samples,)."""
+        if self.early_stopping:
+            raise ValueError("early_stopping must be False: Algorithm 5 keeps every layer")
+        return super().fit(X, y)
 
     def _network(self, solver, R, features, ridges):
         self.ridge_, back, layers, Z = None, None, [], None
@@ -101,12 +113,15 @@ class KNetVariant(KNetClustering):
     identity: str = "skip"
     degrees: str = "frozen"
 
-    def _climb(self, X, L, sigma, rng):
+    def fit(self, X, y=None):
+        """Learn the kernel and the clusters of X (n_samples, n_features); y is ignored."""
         own = dict(update=one_of("eig", "sma"), identity=one_of("skip", "pretrained"))
         for name, (test, words) in (own | {"degrees": one_of("frozen", "moving")}).items():
             if not test(getattr(self, name)):
-                raise ValueError(f"{name} must be {words}, got {getattr(self, name)!r}")
-        super()._climb(X, L, sigma, rng)
+                raise ValueError(
+                    f"{name} of KNetVariant must be {words}, got {getattr(self, name)!r}"
+                )
+        return super().fit(X, y)
 
     def _trainer(self, *parts):
         return VariantTrainer(*parts, self.update, self.degrees == "moving")

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from tools import npm
+from tools.lighten import COLUMN
 from tools.print_book import TYPESET, chromium, print_page, serve
 
 pytestmark = pytest.mark.browser
@@ -696,6 +697,27 @@ def test_formulas_of_the_course_fit_a_phone(page, on_page):
     tab.wait_for_function(f"() => ({WIDE_FORMULAS})().length === 0")
 
 
+@pytest.mark.parametrize("page", ["3.3", "4.1", "5.4", "A.4", "C.2", "D.1"])
+def test_a_formula_of_the_record_is_broken_between_symbols(page, on_page):
+    """However narrow: no line ends within one, no column is left out of sight."""
+    if not OWN_MATHJAX:
+        pytest.skip("the book has no MathJax of its own (npm was missing)")
+    tab = on_page(f"book/record/{page}.html", width=320, height=844)
+    tab.wait_for_function("() => !document.querySelector('div.math:not(:has(mjx-math))')")
+    displayed = """() => [...window.MathJax.startup.document.math].map(item => item.math)
+      .filter(tex => tex.startsWith('\\\\begin{array}{l}\\\\displaystyle'))"""
+    tab.wait_for_function(f"() => ({displayed})().length")
+    broken = tab.evaluate(displayed)
+    for tex in broken:
+        for line in tex.split(r"\\[.3em]"):
+            assert not re.search(r"(?:[_^:]|\\not)\s*$", line), line
+        inside = re.sub(
+            r"\\begin\{(\w+)\}.*?\\end\{\1\}", "", tex[len(r"\begin{array}{l}") :], flags=re.S
+        )
+        assert "&" not in inside.removesuffix(r"\end{array}"), tex
+    assert tab.evaluate("document.querySelectorAll('mjx-merror').length") == 0
+
+
 def test_a_broken_formula_is_whole_again_on_a_wide_page(on_page):
     if not OWN_MATHJAX:
         pytest.skip("the book has no MathJax of its own (npm was missing)")
@@ -742,6 +764,20 @@ def test_a_formula_is_broken_where_an_author_would(tex, width, lines, on_page):
     assert [line.removeprefix(r"\displaystyle ").strip() for line in body] == [
         x.strip() for x in lines
     ]
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if re.match(r"book/(ch\d|howto|record)/", str(p))]
+)
+def test_captions_of_stacked_panels_have_words_for_both(page):
+    """Where a caption says top in place of left, it says so throughout."""
+    text = (SITE / page).read_text(encoding="utf8")
+    for found in COLUMN.finditer(text):
+        said = re.sub(r'<span class="wide-word">\w+</span>|<[^>]*>', "", found[2])
+        sides = (
+            r"\b(?:Left|Right)\b|\((?:left|right)\b|; (?:left|right),|\b[Oo]n the (?:left|right)\b"
+        )
+        assert not re.search(sides, said), said
 
 
 def test_panels_stand_below_each_other_on_a_phone(on_page):

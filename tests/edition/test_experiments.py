@@ -337,6 +337,7 @@ def test_a_draw_of_the_starts_is_recomputed(solver, seed):
     """By the walk, which arrives; at the narrow bandwidth a last digit can lead elsewhere."""
     row = stored("starts", solver=solver, start="walk")
     found = starts.one(solver, "walk", seed)
+    assert starts.one(solver, "random", seed) == starts.one(solver, "random", seed)
     assert found["NMI"] == row["NMI"][seed] == 1
     assert found["quality"] == pytest.approx(row["quality"][seed], abs=1e-3)
 

@@ -137,9 +137,14 @@ def test_spirals_are_told_apart_along_curves(seed):
     assert adjusted_rand_score(y, found.labels_) > 0.99  # a handful of 900
 
 
+def test_algorithm_5_stops_by_no_rows_held_out(wine):
+    with pytest.raises(ValueError, match="keeps every layer"):
+        PublishedNetwork(early_stopping=True).fit(*wine)
+
+
 def test_what_a_variant_does_not_know_is_refused(moons):
     for name in ("update", "identity", "degrees"):
-        with pytest.raises(ValueError, match=f"{name} must be one of"):
+        with pytest.raises(ValueError, match=f"{name} of KNetVariant must be one of"):
             KNetVariant(**{name: "newton"}).fit(moons[0])
 
 

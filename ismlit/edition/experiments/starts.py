@@ -26,7 +26,10 @@ class SolvedBy(KDAC):
     """KDAC with another solver for W."""
 
     def _alternated(self, joint, columns, q, W=None, **options):
-        options.setdefault("solver", partial(self.solver, tol=self.tol))
+        solve = self.solver
+        if solve is not ism:  # which `alternate` knows, and hands these by itself
+            solve = partial(solve, tol=self.tol, random_state=self.random_state)
+        options.setdefault("solver", solve)
         return super()._alternated(joint, columns, q, W, **options)
 
 
