@@ -244,7 +244,8 @@ def about(notebook):
 def tell(site, shipped):
     """Write into each notebook's page the script, and what it has to know.
 
-    A page that is opened as a file may load nothing and shows no button.
+    A page that is opened as a file may load nothing and shows no button; others keep a place free
+    for it, so that nothing moves once it is there.
     """
     for path in notebooks_of(ROOT):
         name = path.relative_to(ROOT).with_suffix("")
@@ -260,10 +261,15 @@ def tell(site, shipped):
         }
         root = "../" * len(name.parent.parts)
         data = html.escape(json.dumps(knows, separators=(",", ":")))
-        load = f"location.protocol == 'file:' || import('{root}_static/run-here.js')"
+        load = f"import('{root}_static/run-here.js')"
+        load = (
+            f"location.protocol == 'file:' ? delete document.documentElement.dataset.runs : {load}"
+        )
         script = f'<script data-run-here="{data}">{load}'
         text = re.sub("<script[^>]*data-run-here[^<]*</script>\n", "", page.read_text("utf8"))
         text = text.replace("</body>", f"{script}</script>\n</body>")
+        kind = "data" if knows["data"] else "page"
+        text = re.sub(r'<html(?: data-runs="\w+")?', f'<html data-runs="{kind}"', text, count=1)
         page.write_text(text, encoding="utf8")
 
 

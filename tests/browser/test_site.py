@@ -780,6 +780,22 @@ def test_captions_of_stacked_panels_have_words_for_both(page):
         assert not re.search(sides, said), said
 
 
+@pytest.mark.parametrize("page", ["intro", "ch5/problem"])
+def test_the_button_has_its_place_before_it_is_there(page, on_page):
+    """Nothing that is read moves when "Run here" comes."""
+    tab = on_page(f"book/{page}.html", **PHONE)
+    if not tab.evaluate("() => 'runs' in document.documentElement.dataset"):
+        pytest.skip("no Python in the built book")
+    tab.wait_for_selector(".run-here")
+    shifts = tab.evaluate("""() => new Promise(done => {
+      const seen = [];
+      new PerformanceObserver(list => seen.push(...list.getEntries().map(e => e.value)))
+        .observe({ type: 'layout-shift', buffered: true });
+      setTimeout(() => done(seen), 300);
+    })""")
+    assert sum(shifts) < 0.05
+
+
 def test_panels_stand_below_each_other_on_a_phone(on_page):
     tab = on_page("book/ch5/cycles.html", **PHONE)
     picture = tab.locator(".cell_output picture img").first
