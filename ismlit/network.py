@@ -128,8 +128,7 @@ class KernelDependenceNetwork(
         Whether the last ``hsic`` passes `threshold`; with early stopping, whether `max_layers` left
         room for a layer that did not help.
     ridge_ : float or None
-        The entry of `ridges` that was kept; None for a single layer grown by
-        early stopping.
+        The entry of `ridges` that was kept; None for a single layer grown by early stopping.
     validation_score_, baseline_score_ : float or None
         With early stopping: accuracy on the rows held out, weighted by `class_weight`, before the
         network was grown on all rows, and that of one class for all of them. None where every

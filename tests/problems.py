@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ismlit.bandwidth import neighbour_distance
+from ismlit.bandwidth import median_distance, neighbour_distance
 from ismlit.kernels import (
     Gaussian,
     Kernel,
@@ -84,3 +84,8 @@ def dense(Z, sigma):
     K = np.exp(-np.sum((Z[:, None] - Z) ** 2, axis=2) / (2 * sigma**2))
     D, H = K.sum(axis=1), np.eye(n) - 1 / n
     return H @ (K / np.sqrt(np.outer(D, D))) @ H, K, D
+
+
+def tenth(X):
+    """A tenth of the median distance, for thin clusters."""
+    return 0.1 * median_distance(X)

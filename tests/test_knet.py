@@ -20,12 +20,7 @@ from ismlit.grassmann import principal_angles
 from ismlit.kernels import Gaussian, RelativeGaussian
 from ismlit.knet import KNetClustering
 from ismlit.training import embedding_affinity
-from tests.problems import dense
-
-
-def tenth(X):
-    """A tenth of the median distance, for thin clusters."""
-    return 0.1 * median_distance(X)
+from tests.problems import dense, tenth
 
 
 @pytest.fixture(scope="module")

@@ -319,36 +319,6 @@ def plot_views(X, labels, pairs, ax=None):
     return ax
 
 
-def plot_network(networks, panels=4):
-    """Images after some layers, by their leading principal component, one row a network.
-
-    `networks` maps a label to (network, y), the network with lists `images` and `shares`.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> from ismlit.datasets import make_random_labels
-    >>> from ismlit.edition.construction import class_sum_network
-    >>> from ismlit.edition.plots import plot_network
-    >>> X, y = make_random_labels(40, random_state=0)
-    >>> axes = plot_network({"random": (class_sum_network(X, y), y)})
-    >>> axes[0, -1].get_title()[-7:]  # the last layer reaches the largest HSIC
-    '1.00 H*'
-    >>> plt.close()
-    """
-    size = (1.7 * panels, 1.6 * len(networks))
-    style = dict(figsize=size, squeeze=False, layout="constrained")
-    axes = plt.subplots(len(networks), panels, **style)[1]
-    for row, (name, (network, y)) in zip(axes, networks.items()):
-        last = len(network.images) - 1
-        for ax, l in zip(row, np.unique(np.linspace(0, last, panels).round().astype(int))):
-            _scatter(ax, _leading(network.images[l], 1), y, size=10)
-            ax.set(xticks=[], yticks=[], ylim=(-2, 2))
-            ax.set_title(f"layer {l + 1}: {network.shares[l]:.2f} H*", fontsize="medium")
-        row[0].set_ylabel(name)
-    return axes
-
-
 def plot_layers(network, X, y):
     """Images (top) and sorted Gram matrix (bottom) of every layer of a fitted network.
 

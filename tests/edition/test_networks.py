@@ -11,9 +11,9 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import scale
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets as synthetic
-from ismlit.bandwidth import median_distance
 from ismlit.edition import loaders
 from ismlit.edition.networks import KNetVariant, PublishedNetwork, pull
 from ismlit.gamma import label_gamma
@@ -21,7 +21,7 @@ from ismlit.knet import KNetClustering
 from ismlit.network import KernelDependenceNetwork
 from ismlit.solver import published_ism
 from tests.edition.sets import needs
-from tests.problems import dense
+from tests.problems import dense, tenth
 
 
 @pytest.fixture
@@ -56,11 +56,6 @@ def test_a_published_layer_is_solved_as_the_thesis_does(wine):
 
 
 # ---------------------------------------------------------------- KNet
-
-
-def tenth(X):
-    """A tenth of the median distance, for thin clusters."""
-    return 0.1 * median_distance(X)
 
 
 @pytest.fixture(scope="module")
@@ -163,3 +158,21 @@ def test_patience_and_restarts_keep_what_the_start_knew():
             scores.append(adjusted_rand_score(y[rows], model.fit(X[rows]).labels_))
     assert min(ours) == 1
     assert sum(score < 0.95 for score in hasty) >= 2  # all four on one machine; rounding decides
+
+
+@parametrize_with_checks(
+    [
+        PublishedNetwork(bandwidth="hsic", max_layers=3),
+        KNetVariant(n_init=1, n_steps=20, max_blocks=2, update="sma", penalty=0.1),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    if "array_api" in str(check):
+        pytest.skip("the estimators work on numpy arrays only")
+    if isinstance(estimator, PublishedNetwork) and "invariance" in str(check):
+        pytest.skip("its layers magnify rounding to 1e-7, and the check asks for 1e-9")
+    if "check_class_weight" in str(check):
+        pytest.skip("cosines differ by more than the factor that the check gives")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # not every set separates or settles
+        check(estimator)
