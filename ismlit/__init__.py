@@ -21,7 +21,6 @@ _HOME = {
     "reduction": "ResponseIKDR SemiSupervisedIKDR SupervisedIKDR UnsupervisedIKDR".split(),
     "kdac": ["KDAC"],
     "network": ["KernelDependenceNetwork"],
-    "knet": ["KNetClustering"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -14,7 +14,6 @@ from ismlit.kernels import (
     RelativeGaussian,
     Squared,
 )
-from ismlit.knet import KNetClustering
 from ismlit.network import KernelDependenceNetwork
 from ismlit.optimality import Certificate, certify
 from ismlit.pairs import ConstantKernelError, gram
@@ -30,7 +29,6 @@ __all__ = [
     "Gamma",
     "Gaussian",
     "ISMResult",
-    "KNetClustering",
     "Kernel",
     "KernelDependenceNetwork",
     "Linear",

@@ -263,11 +263,11 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         See Also
         --------
-        ismlit.certify : the same for any W, with the bounds in print.
+        ismlit.certify : the same for any W.
         """
         check_is_fitted(self, "W_")
         if self._certificate is None:
-            self._certificate = certify(self, bounds=False)
+            self._certificate = certify(self)
         return self._certificate
 
     def solved(self):

@@ -1,4 +1,4 @@
-"""Certificates: is this W a stationary point, a local maximum, and which printed bounds hold?"""
+"""Certificates: is this W a stationary point, and a local maximum?"""
 
 from __future__ import annotations
 
@@ -9,33 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ismlit.grassmann import SecondOrder, first_order_residual
-from ismlit.kernels import Gaussian
-from ismlit.pairs import betas
-from ismlit.problem import Objective, Problem, TwiceDifferentiable
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A printed sufficient condition ``left >= right`` for the second-order condition.
-
-    Examples
-    --------
-    >>> from ismlit.optimality import Bound
-    >>> bound = Bound(1.5, 2.0)
-    >>> bound, bound.holds
-    (1.5 < 2, False)
-    """
-
-    left: float
-    right: float
-
-    @property
-    def holds(self):
-        """Whether left >= right."""
-        return self.left >= self.right
-
-    def __repr__(self):
-        return f"{self.left:.4g} {'>=' if self.holds else '<'} {self.right:.4g}"
+from ismlit.problem import Objective, TwiceDifferentiable
 
 
 @dataclass(frozen=True)
@@ -58,10 +32,6 @@ class Certificate:
         The two conditions, within the tolerance asked for.
     is_orthonormal : bool
         Whether the W given had orthonormal columns. If not, the certificate is of its span.
-    bound_c73 : Bound or None
-        eq-C.73 with its constant made uniform: eigengap >= lambda_max(M).
-    bound_310 : Bound or None
-        eq-3.10, for the Gaussian kernel and a Gamma that does not depend on W.
 
     Examples
     --------
@@ -80,8 +50,6 @@ class Certificate:
     eigengap: float
     is_stationary: bool
     is_second_order: bool
-    bound_c73: Bound | None
-    bound_310: Bound | None
     is_orthonormal: bool = True
 
     @property
@@ -97,8 +65,6 @@ class Certificate:
             f"  curvature {self.curvature:.4g}{self._no_less()} (smallest eigenvalue of Kd - M)",
             f"  eigengap  {self.eigengap:.4g}",
         ]
-        bounds = {"(C.73)": self.bound_c73, "(3.10)": self.bound_310}
-        lines += [f"  {name}    {bound}" for name, bound in bounds.items() if bound is not None]
         return "\n".join(lines)
 
     def _no_less(self):
@@ -108,7 +74,7 @@ class Certificate:
         return f", at least {float(f'{self.curvature - self.curvature_error:.2g}'):g}"
 
 
-def certify(found, W=None, *, tol=1e-5, bounds=True):
+def certify(found, W=None, *, tol=1e-5):
     """First- and second-order certificate of a solution, whoever found it.
 
     Parameters
@@ -121,9 +87,6 @@ def certify(found, W=None, *, tol=1e-5, bounds=True):
     tol : float
         Largest residual, and most negative curvature (less its error) relative to ||Phi||,
         that pass; raised to 400 times the rounding of X's type.
-    bounds : bool
-        Also evaluate the printed sufficient conditions (one more pass, and the largest
-        eigenvalue of M where M is formed).
 
     Raises
     ------
@@ -153,16 +116,14 @@ def certify(found, W=None, *, tol=1e-5, bounds=True):
     tol = max(tol, 400 * np.finfo(problem.dtype).eps)
     if W is None and result is None:
         raise ValueError("to certify a problem, pass the W of shape (d, q) to be certified")
-    is_orthonormal = True
     if W is None:
-        W, residual, curvature = result.W, result.residual, result.curvature
+        W, is_orthonormal = result.W, True
+        residual, curvature = result.residual, result.curvature
     else:
         W, is_orthonormal = _frame_of(W, problem)
         curvature = None
-    second = None
     if curvature is None or _undecided(curvature, tol):
-        residual, curvature, second = _tested(problem, W)
-    gaussian = isinstance(problem, Problem) and isinstance(problem.kernel, Gaussian)
+        residual, curvature = _tested(problem, W)
     return Certificate(
         residual=residual,
         curvature=curvature.value,
@@ -170,8 +131,6 @@ def certify(found, W=None, *, tol=1e-5, bounds=True):
         eigengap=curvature.eigengap,
         is_stationary=bool(residual <= tol),
         is_second_order=bool(curvature.value - curvature.error >= -tol * curvature.size),
-        bound_c73=_c73(second or _second_order(problem, W)[0]) if bounds else None,
-        bound_310=gaussian_bound(problem, W, curvature.eigengap) if bounds and gaussian else None,
         is_orthonormal=is_orthonormal,
     )
 
@@ -183,24 +142,19 @@ def _undecided(curvature, tol):
 
 
 def _tested(problem, W):
-    """The first-order residual and the `Curvature` at W, and the `SecondOrder` they come from.
+    """The first-order residual and the `Curvature` at W.
 
     With more features than samples J sees W through XW alone: the span of the samples, of W and
-    of as many more directions holds every curvature. The last is then None.
+    of as many more directions holds every curvature.
     """
     d, q = W.shape
     if d > problem.n + 2 * q:
         more = np.random.default_rng(0).standard_normal((d, q))
         V = np.linalg.qr(np.hstack([W, problem.X.T, more]).astype(problem.dtype))[0]
-        return *_tested(problem.restrict(V), V.T @ W)[:2], None
-    second, phi = _second_order(problem, W)
-    return first_order_residual(phi, W), second.lowest(dense=second.is_small)[0], second
-
-
-def _second_order(problem, W):
-    """`SecondOrder` at W, and Phi: one pass."""
+        return _tested(problem.restrict(V), V.T @ W)
     phi = problem.objective_and_phi(W)[1]
-    return SecondOrder(problem, W, phi), phi
+    second = SecondOrder(problem, W, phi)
+    return first_order_residual(phi, W), second.lowest(dense=second.is_small)[0]
 
 
 def _what_was_solved(found, W=None):
@@ -237,37 +191,3 @@ def _frame_of(W, problem):
     if sizes.min() < 1e3 * np.finfo(W.dtype).eps:
         raise ValueError("the columns of W are linearly dependent: drop those that repeat others")
     return Q, is_orthonormal
-
-
-def _c73(second):
-    if not second.is_small:
-        return None
-    return Bound(second.eigengap, float(np.linalg.eigvalsh(second.m_dense())[-1]))
-
-
-def gaussian_bound(problem, W, eigengap):
-    """Inequality (3.10), ``sigma^2 gap >= sum |Gamma| exp(.) ||x_i - x_j||^4 / sigma^2``.
-
-    The gap of (3.10) is taken in chapter 3's scale of Phi, twice the one used here.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from ismlit import Gaussian, certify, ism, label_gamma
-    >>> from ismlit.optimality import gaussian_bound
-    >>> X, y = load_iris(return_X_y=True)
-    >>> found = ism(X, label_gamma(y), Gaussian(1.0), 2)
-    >>> bound = gaussian_bound(found.problem, found.W, certify(found).eigengap)
-    >>> certify(found).is_second_order, bool(bound.holds)  # sufficient, not necessary
-    (True, False)
-    """
-    kernel = problem.kernel
-    X = problem.X - problem.X.mean(axis=0)
-    projected = X @ W
-    total = 0.0
-    for a in range(0, len(X), 512):
-        rows = slice(a, a + 512)
-        weights = np.abs(problem.gamma.tile(rows, slice(None)))
-        weights *= kernel.f(betas("difference", projected[rows], projected))
-        total += np.sum(weights * betas("difference", X[rows], X) ** 2)
-    return Bound(kernel.sigma**2 * 2 * eigengap, float(total / kernel.sigma**2))

@@ -25,7 +25,6 @@ from ismlit import (
     KDAC,
     Gaussian,
     KernelDependenceNetwork,
-    KNetClustering,
     Linear,
     Polynomial,
     Problem,
@@ -41,14 +40,12 @@ from ismlit import (
 )
 from ismlit.edition.plots import plot_decision, plot_layers, plot_loadings, plot_projection
 
-QUICK = {KNetClustering: dict(n_init=1, n_steps=20, max_blocks=1, tol=1.0)}
 ALL = [
     SupervisedIKDR,
     UnsupervisedIKDR,
     SemiSupervisedIKDR,
     KDAC,
     KernelDependenceNetwork,
-    KNetClustering,
 ]
 SAID = "predict", "predict_proba", "predict_log_proba", "reconstruct", "images", "gram"
 WITH_CLASSES = [SupervisedIKDR, SemiSupervisedIKDR, KDAC, KernelDependenceNetwork]
@@ -60,7 +57,7 @@ def two_groups(rng):
 
 
 def fitted(estimator, X, y, **options):
-    return estimator(**QUICK.get(estimator, {}) | dict(random_state=0) | options).fit(X, y)
+    return estimator(**dict(random_state=0) | options).fit(X, y)
 
 
 # ---------------------------------------------------------------- containers and labels
@@ -218,14 +215,12 @@ def test_digits_are_separated_better_than_by_the_median():
     assert ours > neighbours(SupervisedIKDR(2, bandwidth="median", init="taylor"), X, y) + 0.05
 
 
-@pytest.mark.parametrize("estimator", [UnsupervisedIKDR, KNetClustering])
 @pytest.mark.parametrize("shape", ["moons", "rings"])
-def test_curved_clusters_are_found_without_labels(estimator, shape):
+def test_curved_clusters_are_found_without_labels(shape):
     make = dict(moons=make_moons, rings=make_circles)[shape]
     options = dict(factor=0.4) if shape == "rings" else {}
     X, y = make(200, noise=0.05, random_state=0, **options)
-    options = dict(n_init=1) if estimator is KNetClustering else {}
-    labels = estimator(2, random_state=0, **options).fit_predict(scale(X))
+    labels = UnsupervisedIKDR(2, random_state=0).fit_predict(scale(X))
     assert normalized_mutual_info_score(y, labels) == 1.0
 
 

@@ -82,7 +82,6 @@ def test_second_order_of_the_normalised_problem(normalized, rng):
 def test_normalised_result_is_certified(normalized):
     certificate = certify(ism(normalized, q=2))
     assert certificate.is_stationary and certificate.is_second_order
-    assert certificate.bound_310 is None  # of a Gamma that does not depend on W
 
 
 def test_taylor_start_of_the_normalised_problem_sees_the_labels(normalized):

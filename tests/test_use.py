@@ -25,7 +25,6 @@ from ismlit import (
     KDAC,
     Gaussian,
     KernelDependenceNetwork,
-    KNetClustering,
     Linear,
     Problem,
     ResponseIKDR,
@@ -55,7 +54,6 @@ ALL = {
     "semi": lambda X, y: SemiSupervisedIKDR(3, random_state=0).fit(X, y),
     "kdac": lambda X, y: KDAC(2, bandwidth="median", random_state=0).fit(X, y),
     "network": lambda X, y: KernelDependenceNetwork().fit(X, y),
-    "knet": lambda X, y: KNetClustering(3, n_init=1, random_state=0).fit(X),
 }
 
 
@@ -172,10 +170,7 @@ def test_the_decision_function_decides(classes):
 
 def test_single_precision_stays_single(wine):
     X, y = wine[0].astype("float32"), wine[1]
-    for model in (KernelDependenceNetwork(), KNetClustering(3, n_init=1, random_state=0)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            assert model.fit(X, y).transform(X).dtype == np.float32
+    assert KernelDependenceNetwork().fit(X, y).transform(X).dtype == np.float32
 
 
 # ---------------------------------------------------------------- labels of some samples

@@ -6,17 +6,16 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ismlit import attraction
 from ismlit.base import one_of
 from ismlit.edition.baselines import ascend
+from ismlit.edition.knet import KNetClustering, attraction
+from ismlit.edition.knet.perceptron import Perceptron
+from ismlit.edition.knet.training import Together, Trainer, identity_network, in_training
 from ismlit.gamma import centre
 from ismlit.kernels import Gaussian
-from ismlit.knet import KNetClustering
 from ismlit.network import KernelDependenceNetwork
 from ismlit.pairs import squared_distances
-from ismlit.perceptron import Perceptron
 from ismlit.solver import published_ism
-from ismlit.training import Together, Trainer, identity_network, in_training
 
 PRETRAINING = 5000  # steps of Adam for (4.12), in batches of 64 at a rate of 0.001
 
@@ -96,7 +95,7 @@ class KNetVariant(KNetClustering):
         Whether the degrees are held while psi moves, as in Algorithm 3. If they move, every step
         uses all samples, and images may hardly move (claim new-moving-degrees).
 
-    The others, and the attributes, are those of `ismlit.KNetClustering`.
+    The others, and the attributes, are those of `ismlit.edition.knet.KNetClustering`.
 
     Examples
     --------
@@ -164,7 +163,7 @@ class VariantTrainer(Trainer):
 
 
 def pull(Z, F, sigma, moving=False):
-    """`ismlit.attraction.pull`, or if `moving` with the degrees of Z, F being ``centre(U)``.
+    """`pull` of `attraction`, or if `moving` with the degrees of Z, F being ``centre(U)``.
 
     The gradient then follows the degrees. Claim: new-moving-degrees.
 

@@ -14,13 +14,13 @@ from ismlit.edition.baselines import (
     grassmann_trust_region,
     stiefel_descent,
 )
+from ismlit.edition.knet.training import embedding_affinity
 from ismlit.gamma import label_gamma
 from ismlit.grassmann import principal_angles
 from ismlit.kernels import Gaussian, Polynomial
 from ismlit.problem import Problem
 from ismlit.solver import ism, published_ism
 from ismlit.spectral import JointProblem, alternate
-from ismlit.training import embedding_affinity
 from tests.problems import orthonormal
 
 PEERS = [dimension_growth, stiefel_descent, grassmann_trust_region]

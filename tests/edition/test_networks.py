@@ -15,9 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets as synthetic
 from ismlit.edition import loaders
+from ismlit.edition.knet import KNetClustering
 from ismlit.edition.networks import KNetVariant, PublishedNetwork, pull
 from ismlit.gamma import label_gamma
-from ismlit.knet import KNetClustering
 from ismlit.network import KernelDependenceNetwork
 from ismlit.solver import published_ism
 from tests.edition.sets import needs

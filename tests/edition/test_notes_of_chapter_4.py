@@ -4,9 +4,9 @@ import numpy as np
 
 from ismlit.edition.experiments import program_4_2, table_4_2
 from ismlit.edition.experiments.deep_peers import LeakingIMSAT, LongIMSAT
+from ismlit.edition.knet.perceptron import Adam
 from ismlit.edition.ledger import ledger
 from ismlit.edition.tables import printed, results
-from ismlit.perceptron import Adam
 
 STORED, PROGRAM = results("table-4.2"), results("program-4.2")
 TABLE = table_4_2.Beside(printed("table-4.2"), "all", STORED, PROGRAM)

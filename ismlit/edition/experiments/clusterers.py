@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 from ismlit import datasets
 from ismlit.bandwidth import median_distance
 from ismlit.edition.experiments import over_runs
-from ismlit.knet import KNetClustering
+from ismlit.edition.knet import KNetClustering
 from ismlit.spectral import cluster_rows, embedding_silhouette
 
 # ---------------------------------------------------------------- the sets

@@ -21,9 +21,10 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
 from sklearn.preprocessing import StandardScaler, scale
 
-from ismlit import KDAC, KNetClustering, SupervisedIKDR, UnsupervisedIKDR, datasets
+from ismlit import KDAC, SupervisedIKDR, UnsupervisedIKDR, datasets
 from ismlit.edition import loaders
 from ismlit.edition.experiments import SEED
+from ismlit.edition.knet import KNetClustering
 
 
 def both(bunch):

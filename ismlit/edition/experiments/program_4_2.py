@@ -20,14 +20,14 @@ from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import scale
 from tqdm import tqdm
 
-from ismlit.attraction import pull
 from ismlit.edition import loaders
 from ismlit.edition.baselines import ascend
 from ismlit.edition.experiments.table_4_2 import SHARE, Gram, data_of, median, nmi
+from ismlit.edition.knet.attraction import pull
+from ismlit.edition.knet.perceptron import Adam, Perceptron
+from ismlit.edition.knet.training import Training
 from ismlit.gamma import centre, one_hot
-from ismlit.perceptron import Adam, Perceptron
 from ismlit.spectral import cluster_rows
-from ismlit.training import Training
 
 BATCH, RATE = 5, 1e-3
 EPOCHS = {"eig": 20, "sma": 10}

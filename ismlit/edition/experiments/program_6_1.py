@@ -25,10 +25,10 @@ from tqdm import tqdm
 from ismlit.edition import results
 from ismlit.edition.experiments import SEED, over_runs, table_6_1
 from ismlit.edition.experiments.program_4_2 import LEAST, WINDOW, started
+from ismlit.edition.knet.perceptron import Adam
 from ismlit.gamma import centre, label_gamma
 from ismlit.kernels import Gaussian
 from ismlit.pairs import ConstantKernelError
-from ismlit.perceptron import Adam
 from ismlit.problem import Problem
 from ismlit.solver import published_ism
 from ismlit.starts import starting_point

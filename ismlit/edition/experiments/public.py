@@ -31,15 +31,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from ismlit import (
-    KernelDependenceNetwork,
-    KNetClustering,
-    SupervisedIKDR,
-    UnsupervisedIKDR,
-)
+from ismlit import KernelDependenceNetwork, SupervisedIKDR, UnsupervisedIKDR
 from ismlit.edition import loaders
 from ismlit.edition.experiments import SEED
 from ismlit.edition.experiments.peers import CappedLDA
+from ismlit.edition.knet import KNetClustering
 
 SETS = {
     "banknote": "banknote_authentication",

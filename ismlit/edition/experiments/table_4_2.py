@@ -26,11 +26,11 @@ from ismlit.bandwidth import median_distance
 from ismlit.edition import loaders
 from ismlit.edition.experiments import over_runs
 from ismlit.edition.experiments.deep_peers import PEERS
+from ismlit.edition.knet.training import embedding_affinity
 from ismlit.edition.networks import KNetVariant
 from ismlit.gamma import centre
 from ismlit.kernels import Gaussian
 from ismlit.spectral import cluster_rows
-from ismlit.training import embedding_affinity
 
 SETS = {
     "Moon": loaders.load_moon_plane,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from ismlit.perceptron import Adam, Perceptron, batches
+from ismlit.edition.knet.perceptron import Adam, Perceptron, batches
 
 
 def network(skip, seed=0, sizes=(3, 7, 5, 3)):

@@ -33,7 +33,7 @@ class Perceptron:
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.perceptron import Perceptron
+    >>> from ismlit.edition.knet.perceptron import Perceptron
     >>> network = Perceptron([2, 20, 2], np.random.RandomState(0))
     >>> network(np.array([[1.0, 2.0], [3.0, 4.0]]))  # the identity, until theta is changed
     array([[1., 2.],
@@ -125,7 +125,7 @@ class Adam:
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.perceptron import Adam
+    >>> from ismlit.edition.knet.perceptron import Adam
     >>> theta, adam = np.zeros(2), Adam(2, rate=0.1)
     >>> for _ in range(500):
     ...     adam.ascend(theta, np.array([3.0, -1.0]) - theta)
@@ -169,7 +169,7 @@ def batches(n, size, rng):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.perceptron import batches
+    >>> from ismlit.edition.knet.perceptron import batches
     >>> rows = batches(6, 2, np.random.RandomState(0))
     >>> np.sort(np.concatenate([next(rows) for _ in range(3)]))  # one pass
     array([0, 1, 2, 3, 4, 5])

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from ismlit import KNetClustering
-from ismlit.attraction import frozen, pull
-from ismlit.perceptron import Adam, Perceptron, batches
-from ismlit.training import Schedule, Trainer, Training
+from ismlit.edition.knet import KNetClustering
+from ismlit.edition.knet.attraction import frozen, pull
+from ismlit.edition.knet.perceptron import Adam, Perceptron, batches
+from ismlit.edition.knet.training import Schedule, Trainer, Training
 from tests.problems import orthonormal
 
 

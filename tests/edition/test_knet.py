@@ -1,3 +1,6 @@
+"""KNet: its objective, its network, what it finds, and what it says when it does not."""
+
+import inspect
 import pickle
 import warnings
 
@@ -6,20 +9,24 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import eigh
 from sklearn.base import clone
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_circles, make_moons
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets
-from ismlit.attraction import frozen, pull
 from ismlit.bandwidth import median_distance, self_tuning_kernel
+from ismlit.base import PARAMETERS
+from ismlit.edition.knet import KNetClustering
+from ismlit.edition.knet.attraction import frozen, pull
+from ismlit.edition.knet.training import embedding_affinity
 from ismlit.grassmann import principal_angles
 from ismlit.kernels import Gaussian, RelativeGaussian
-from ismlit.knet import KNetClustering
-from ismlit.training import embedding_affinity
+from tests import test_architecture as house
+from tests import test_estimators as shared
+from tests import test_use as use
 from tests.problems import dense, tenth
 
 
@@ -133,8 +140,8 @@ def test_images_start_as_the_data(moons):  # after one step
 
 def test_a_step_follows_the_stated_objective(rng):
     """Mean batch gradient, penalty included, against differences of the whole objective."""
-    from ismlit.perceptron import Perceptron
-    from ismlit.training import Training
+    from ismlit.edition.knet.perceptron import Perceptron
+    from ismlit.edition.knet.training import Training
 
     X, sigma, penalty = rng.standard_normal((6, 2)), 0.9, 0.7
     seed = np.random.RandomState(0)
@@ -384,7 +391,45 @@ def test_progress_is_shown(moons, capsys):
     assert "KNet" in capsys.readouterr().err
 
 
-# ---------------------------------------------------------------- scikit-learn
+# ---------------------------------------------------------------- as the library's estimators
+
+
+class Quick(KNetClustering):
+    """A fit of a moment."""
+
+    def __init__(self, n_clusters=2, **options):
+        super().__init__(n_clusters, **dict(n_init=1, n_steps=20, max_blocks=1, tol=1.0) | options)
+
+
+Quick.__init__.__signature__ = inspect.signature(KNetClustering.__init__)
+
+
+def test_its_words_are_those_of_the_library_and_its_own():
+    own = "hidden_layer_sizes penalty n_steps batch_size learning_rate min_gain max_blocks"
+    words = set(KNetClustering().get_params()) - {"random_state"}
+    assert words - set(PARAMETERS) == set(own.split())
+    house.test_every_parameter_and_attribute_is_explained(KNetClustering)
+
+
+def test_it_keeps_what_the_library_s_estimators_promise(rng, moons):
+    X = np.vstack([rng.normal(0, 1, (20, 3)), rng.normal(4, 1, (20, 3))])
+    shared.test_pandas_goes_in_and_comes_out(Quick, (X, np.repeat([0, 1], 20)))
+    house.test_what_happened_is_said_in_the_same_words(Quick, rng)
+    use.test_a_saved_or_copied_model_can_be_shown(moons, lambda X, y: quick(X))
+    single = moons[0].astype("float32")
+    assert quick(single).transform(single).dtype == "float32"
+
+
+@pytest.mark.parametrize("word", [w for w in KNetClustering().get_params() if w in house.BAD])
+def test_bad_parameters_are_named_with_the_rule(word, rng):
+    for bad in house.BAD[word]:
+        house.test_bad_parameters_are_named_with_the_rule(KNetClustering, word, bad, rng)
+
+
+def test_rings_are_told_apart():
+    X, y = make_circles(200, noise=0.05, factor=0.4, random_state=0)
+    labels = KNetClustering(2, n_init=1, random_state=0).fit_predict(scale(X))
+    assert normalized_mutual_info_score(y, labels) == 1.0
 
 
 @parametrize_with_checks(

@@ -44,11 +44,11 @@ from ismlit.base import (
     rule,
     whole,
 )
+from ismlit.edition.knet.training import Schedule, Trainer, embedding_affinity, identity_network
 from ismlit.gamma import centre
 from ismlit.kernels import Gaussian
 from ismlit.pairs import ConstantKernelError, betas
 from ismlit.spectral import cluster_rows, embedding_silhouette
-from ismlit.training import Schedule, Trainer, embedding_affinity, identity_network
 
 SAMPLE = 1000  # rows on which a bandwidth is chosen
 ALONE = 0.1  # sum of kernel values with others below which a sample has no neighbour
@@ -150,7 +150,7 @@ class KNetClustering(
     >>> from sklearn.datasets import make_moons
     >>> from sklearn.metrics import normalized_mutual_info_score
     >>> from sklearn.preprocessing import scale
-    >>> from ismlit import KNetClustering
+    >>> from ismlit.edition.knet import KNetClustering
     >>> X, y = make_moons(300, noise=0.05, random_state=0)
     >>> model = KNetClustering(2, random_state=0).fit(scale(X))
     >>> float(normalized_mutual_info_score(y, model.labels_))

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ismlit.attraction import frozen, pull
+from ismlit.edition.knet.attraction import frozen, pull
+from ismlit.edition.knet.perceptron import Adam, Perceptron, batches
 from ismlit.kernels import Gaussian
 from ismlit.pairs import Pairs
-from ismlit.perceptron import Adam, Perceptron, batches
 from ismlit.spectral import Affinity
 
 
@@ -22,7 +22,7 @@ def embedding_affinity(Z, kernel):
     >>> import numpy as np
     >>> from sklearn.datasets import make_circles
     >>> from ismlit import Gaussian
-    >>> from ismlit.training import embedding_affinity
+    >>> from ismlit.edition.knet.training import embedding_affinity
     >>> X, y = make_circles(100, factor=0.3, random_state=0)
     >>> U, values = embedding_affinity(X, Gaussian(0.1)).leading(1)
     >>> abs(round(float(np.corrcoef(U[:, 0], y)[0, 1]), 2))
@@ -33,7 +33,7 @@ def embedding_affinity(Z, kernel):
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a network is trained; parameters as for `ismlit.KNetClustering`."""
+    """How a network is trained; parameters as for `ismlit.edition.knet.KNetClustering`."""
 
     penalty: float = 0.0
     n_steps: int = 1000

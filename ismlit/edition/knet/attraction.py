@@ -14,7 +14,7 @@ def frozen(U, degrees):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.attraction import frozen
+    >>> from ismlit.edition.knet.attraction import frozen
     >>> U = np.array([[0.5], [0.5], [-0.5], [-0.5]])
     >>> frozen(U, np.array([1.0, 4.0, 1.0, 4.0]))  # a sample with many neighbours counts less
     array([[ 0.5 ],
@@ -46,7 +46,7 @@ def pull(Z, F, sigma):
     --------
     >>> import numpy as np
     >>> from ismlit import centre
-    >>> from ismlit.attraction import pull
+    >>> from ismlit.edition.knet.attraction import pull
     >>> Z, F = np.array([[0.0], [1.0], [2.0], [3.0]]), centre([[1.0], [1.0], [0.0], [0.0]])
     >>> value, gradient = pull(Z, F, sigma=1.0)
     >>> np.sign(gradient[:, 0])  # the pairs 0, 1 and 2, 3 draw together
