@@ -8,19 +8,21 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOME = {
-    "kernels": (
+    "problems.kernels": (
         "Gaussian Kernel Linear Multiquadratic Polynomial RelativeGaussian Squared".split()
     ),
-    "pairs": ["ConstantKernelError", "gram"],
-    "gamma": ["Gamma", "centre", "label_gamma", "one_hot"],
-    "dependence": ["hsic", "normalized_hsic"],
-    "bandwidth": ["median_distance"],
-    "problem": ["Problem"],
-    "solver": ["ISMResult", "ism", "published_ism"],
-    "optimality": ["Certificate", "certify"],
-    "reduction": "ResponseIKDR SemiSupervisedIKDR SupervisedIKDR UnsupervisedIKDR".split(),
-    "kdac": ["KDAC"],
-    "network": ["KernelDependenceNetwork"],
+    "problems.pairs": ["ConstantKernelError", "gram"],
+    "problems.gamma": ["Gamma", "centre", "label_gamma", "one_hot"],
+    "problems.dependence": ["hsic", "normalized_hsic"],
+    "problems.bandwidth": ["median_distance"],
+    "problems.problem": ["Problem"],
+    "solvers.solver": ["ISMResult", "ism", "published_ism"],
+    "solvers.optimality": ["Certificate", "certify"],
+    "estimators.reduction": (
+        "ResponseIKDR SemiSupervisedIKDR SupervisedIKDR UnsupervisedIKDR".split()
+    ),
+    "estimators.kdac": ["KDAC"],
+    "estimators.network": ["KernelDependenceNetwork"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -1,11 +1,18 @@
 """What editors and type checkers see: every name, which at run time is loaded when first used."""
 
 from ismlit import datasets
-from ismlit.bandwidth import median_distance
-from ismlit.dependence import hsic, normalized_hsic
-from ismlit.gamma import Gamma, centre, label_gamma, one_hot
-from ismlit.kdac import KDAC
-from ismlit.kernels import (
+from ismlit.estimators.kdac import KDAC
+from ismlit.estimators.network import KernelDependenceNetwork
+from ismlit.estimators.reduction import (
+    ResponseIKDR,
+    SemiSupervisedIKDR,
+    SupervisedIKDR,
+    UnsupervisedIKDR,
+)
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.dependence import hsic, normalized_hsic
+from ismlit.problems.gamma import Gamma, centre, label_gamma, one_hot
+from ismlit.problems.kernels import (
     Gaussian,
     Kernel,
     Linear,
@@ -14,12 +21,10 @@ from ismlit.kernels import (
     RelativeGaussian,
     Squared,
 )
-from ismlit.network import KernelDependenceNetwork
-from ismlit.optimality import Certificate, certify
-from ismlit.pairs import ConstantKernelError, gram
-from ismlit.problem import Problem
-from ismlit.reduction import ResponseIKDR, SemiSupervisedIKDR, SupervisedIKDR, UnsupervisedIKDR
-from ismlit.solver import ISMResult, ism, published_ism
+from ismlit.problems.pairs import ConstantKernelError, gram
+from ismlit.problems.problem import Problem
+from ismlit.solvers.optimality import Certificate, certify
+from ismlit.solvers.solver import ISMResult, ism, published_ism
 
 __version__: str
 __all__ = [

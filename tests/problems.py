@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from ismlit.bandwidth import median_distance, neighbour_distance
-from ismlit.kernels import (
+from ismlit.estimators.layers import LayerSolver, Recipe
+from ismlit.problems.bandwidth import median_distance, neighbour_distance
+from ismlit.problems.kernels import (
     Gaussian,
     Kernel,
     Linear,
@@ -12,8 +13,7 @@ from ismlit.kernels import (
     RelativeGaussian,
     Squared,
 )
-from ismlit.layers import LayerSolver, Recipe
-from ismlit.problem import Problem
+from ismlit.problems.problem import Problem
 
 
 def inverse(beta, xp):

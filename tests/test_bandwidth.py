@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from ismlit.bandwidth import (
+from ismlit.problems.bandwidth import (
     as_kernel,
     best_bandwidth,
     neighbour_distance,

@@ -5,7 +5,7 @@ from scipy.linalg import subspace_angles
 from sklearn.preprocessing import scale
 
 from ismlit import datasets
-from ismlit.early_stopping import (
+from ismlit.estimators.early_stopping import (
     RidgeDirections,
     RowsLayerSolver,
     follow,
@@ -13,11 +13,11 @@ from ismlit.early_stopping import (
     hold_out,
     spread_rows,
 )
-from ismlit.features import even_frequencies
-from ismlit.kernels import Gaussian
-from ismlit.layers import Centred, GramColumns, Recipe, Waves
-from ismlit.network import KernelDependenceNetwork
-from ismlit.pairs import gram
+from ismlit.estimators.layers import Centred, GramColumns, Recipe, Waves
+from ismlit.estimators.network import KernelDependenceNetwork
+from ismlit.problems.features import even_frequencies
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import gram
 
 
 @pytest.fixture

@@ -4,14 +4,14 @@ from numpy.testing import assert_allclose
 from sklearn.preprocessing import scale
 
 from ismlit import datasets
-from ismlit.bandwidth import median_distance
-from ismlit.features import FeatureProblem, distinct_rows
-from ismlit.gamma import DenseGamma, Gamma, label_gamma
-from ismlit.grassmann import principal_angles
-from ismlit.kernels import Gaussian, Polynomial
-from ismlit.optimality import certify
-from ismlit.problem import Problem
-from ismlit.solver import ism
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.features import FeatureProblem, distinct_rows
+from ismlit.problems.gamma import DenseGamma, Gamma, label_gamma
+from ismlit.problems.grassmann import principal_angles
+from ismlit.problems.kernels import Gaussian, Polynomial
+from ismlit.problems.problem import Problem
+from ismlit.solvers.optimality import certify
+from ismlit.solvers.solver import ism
 from tests.problems import orthonormal
 
 

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.stats import ortho_group
 from sklearn.exceptions import DataConversionWarning
 
-from ismlit.dependence import aligned_sum, hsic, ideal_hsic, normalized_hsic
-from ismlit.gamma import (
+from ismlit.problems.dependence import aligned_sum, hsic, ideal_hsic, normalized_hsic
+from ismlit.problems.gamma import (
     DenseGamma,
     Gamma,
     alternative_gamma,
@@ -18,9 +18,9 @@ from ismlit.gamma import (
     label_gamma,
     one_hot,
 )
-from ismlit.kernels import Gaussian, Kernel, Linear, Polynomial, Squared
-from ismlit.pairs import gram
-from ismlit.problem import Problem
+from ismlit.problems.kernels import Gaussian, Kernel, Linear, Polynomial, Squared
+from ismlit.problems.pairs import gram
+from ismlit.problems.problem import Problem
 
 
 def centring(n):

@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse.linalg import ArpackNoConvergence
 
-from ismlit import grassmann
-from ismlit.gamma import label_gamma
-from ismlit.grassmann import (
+from ismlit.problems import grassmann
+from ismlit.problems.gamma import label_gamma
+from ismlit.problems.grassmann import (
     DENSE_LIMIT,
     SecondOrder,
     as_frame,
@@ -18,8 +18,8 @@ from ismlit.grassmann import (
     projector_distance,
     top_eigenvectors,
 )
-from ismlit.kernels import Gaussian
-from ismlit.solver import ism
+from ismlit.problems.kernels import Gaussian
+from ismlit.solvers.solver import ism
 from tests.problems import FAMILY, brute_force, orthonormal, random_problem
 
 

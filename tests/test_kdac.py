@@ -8,9 +8,9 @@ from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets
-from ismlit.kdac import KDAC, novelty
-from ismlit.kernels import Gaussian
-from ismlit.pairs import gram
+from ismlit.estimators.kdac import KDAC, novelty
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import gram
 from tests.problems import orthonormal
 
 

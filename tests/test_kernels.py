@@ -5,9 +5,9 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
-from ismlit import kernels
-from ismlit.bandwidth import as_kernel, max_separation, median_distance, neighbour_distance
-from ismlit.kernels import (
+from ismlit.problems import kernels
+from ismlit.problems.bandwidth import as_kernel, max_separation, median_distance, neighbour_distance
+from ismlit.problems.kernels import (
     Gaussian,
     Kernel,
     Linear,
@@ -16,7 +16,7 @@ from ismlit.kernels import (
     RelativeGaussian,
     Squared,
 )
-from ismlit.pairs import gram
+from ismlit.problems.pairs import gram
 from tests.problems import FAMILY
 
 SINGLE = [name for name in FAMILY if name not in ("sum", "relative")]

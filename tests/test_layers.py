@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.preprocessing import scale
 
-from ismlit import datasets, layers
-from ismlit.layers import FEWEST, MOST_PAIRS, SAMPLE, LayerSolver, Recipe
+from ismlit import datasets
+from ismlit.estimators import layers
+from ismlit.estimators.layers import FEWEST, MOST_PAIRS, SAMPLE, LayerSolver, Recipe
 from tests.problems import layer_solver, orthonormal
 
 # ---------------------------------------------------------------- the sample

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from ismlit import Gaussian, Problem, grassmann, ism, label_gamma
-from ismlit.grassmann import Scaling, SecondOrder, outside
-from ismlit.lbfgs import Memory
+from ismlit import Gaussian, Problem, ism, label_gamma
+from ismlit.problems import grassmann
+from ismlit.problems.grassmann import Scaling, SecondOrder, outside
+from ismlit.solvers.lbfgs import Memory
 from tests.problems import FAMILY, orthonormal, random_problem
 
 

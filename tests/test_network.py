@@ -14,12 +14,12 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets
-from ismlit.dependence import Alignment, normalized_hsic
-from ismlit.gamma import label_gamma
-from ismlit.kernels import Gaussian
-from ismlit.layers import GramColumns, Waves, geometry
-from ismlit.network import KernelDependenceNetwork
-from ismlit.pairs import gram
+from ismlit.estimators.layers import GramColumns, Waves, geometry
+from ismlit.estimators.network import KernelDependenceNetwork
+from ismlit.problems.dependence import Alignment, normalized_hsic
+from ismlit.problems.gamma import label_gamma
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import gram
 from tests.problems import layer_solver
 
 grown_by_training = partial(KernelDependenceNetwork, early_stopping=False)

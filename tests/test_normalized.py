@@ -7,13 +7,13 @@ from sklearn import datasets
 from sklearn.preprocessing import scale
 
 from ismlit import label_gamma
-from ismlit.gamma import Gamma, guidance_gamma
-from ismlit.kernels import Gaussian, Polynomial
-from ismlit.normalized import NormalizedProblem
-from ismlit.optimality import certify
-from ismlit.pairs import gram
-from ismlit.problem import Problem
-from ismlit.solver import ism
+from ismlit.problems.gamma import Gamma, guidance_gamma
+from ismlit.problems.kernels import Gaussian, Polynomial
+from ismlit.problems.normalized import NormalizedProblem
+from ismlit.problems.pairs import gram
+from ismlit.problems.problem import Problem
+from ismlit.solvers.optimality import certify
+from ismlit.solvers.solver import ism
 from tests.problems import orthonormal
 
 

@@ -11,14 +11,14 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 
 from ismlit import datasets
-from ismlit.gamma import Gamma, centre, label_gamma
-from ismlit.grassmann import SecondOrder, first_order_residual, outside, principal_angles
-from ismlit.kernels import Gaussian
-from ismlit.network import KernelDependenceNetwork
-from ismlit.optimality import Certificate, certify
-from ismlit.problem import Problem
-from ismlit.reduction import SupervisedIKDR, UnsupervisedIKDR
-from ismlit.solver import ism
+from ismlit.estimators.network import KernelDependenceNetwork
+from ismlit.estimators.reduction import SupervisedIKDR, UnsupervisedIKDR
+from ismlit.problems.gamma import Gamma, centre, label_gamma
+from ismlit.problems.grassmann import SecondOrder, first_order_residual, outside, principal_angles
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.problem import Problem
+from ismlit.solvers.optimality import Certificate, certify
+from ismlit.solvers.solver import ism
 from tests.problems import orthonormal, random_problem
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ismlit.pairs import squared_distances
+from ismlit.problems.pairs import squared_distances
 
 
 def test_twins_are_at_distance_zero(rng):

@@ -4,11 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from ismlit.gamma import label_gamma
-from ismlit.kernels import Gaussian, Kernel, Polynomial
-from ismlit.pairs import gram
-from ismlit.problem import Problem, _double_sum
-from ismlit.solver import as_problem, ism
+from ismlit.problems.gamma import label_gamma
+from ismlit.problems.kernels import Gaussian, Kernel, Polynomial
+from ismlit.problems.pairs import gram
+from ismlit.problems.problem import Problem, _double_sum
+from ismlit.solvers.solver import as_problem, ism
 from tests.problems import FAMILY, brute_force, orthonormal, random_problem
 
 KERNELS = pytest.mark.parametrize("name", FAMILY)
@@ -77,7 +77,7 @@ def test_only_the_subspace_matters(name, seed):
 def test_order_of_samples_does_not_matter(name, rng):
     from dataclasses import replace
 
-    from ismlit.kernels import RelativeGaussian
+    from ismlit.problems.kernels import RelativeGaussian
 
     problem, W = random_problem(name, rng), orthonormal(4, 2, rng)
     order, kernel = rng.permutation(13), problem.kernel

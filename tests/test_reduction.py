@@ -11,12 +11,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ismlit import datasets, reduction
-from ismlit.gamma import label_gamma
-from ismlit.grassmann import principal_angles
-from ismlit.kernels import Polynomial
-from ismlit.problem import Problem
-from ismlit.reduction import SemiSupervisedIKDR, SupervisedIKDR, UnsupervisedIKDR
+from ismlit import datasets
+from ismlit.estimators import reduction
+from ismlit.estimators.reduction import SemiSupervisedIKDR, SupervisedIKDR, UnsupervisedIKDR
+from ismlit.problems.gamma import label_gamma
+from ismlit.problems.grassmann import principal_angles
+from ismlit.problems.kernels import Polynomial
+from ismlit.problems.problem import Problem
 
 
 @parametrize_with_checks(

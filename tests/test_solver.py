@@ -13,22 +13,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 from ismlit import datasets
-from ismlit.bandwidth import median_distance
 from ismlit.edition.experiments.scaling import make_classes
-from ismlit.features import FeatureProblem
-from ismlit.gamma import label_gamma
-from ismlit.grassmann import (
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.features import FeatureProblem
+from ismlit.problems.gamma import label_gamma
+from ismlit.problems.grassmann import (
     SecondOrder,
     nearest_frame,
     outside,
     principal_angles,
     projector_distance,
 )
-from ismlit.kernels import Gaussian, Linear, Polynomial, Squared
-from ismlit.optimality import certify
-from ismlit.pairs import gram
-from ismlit.problem import Problem
-from ismlit.solver import _anchored, escaped, ism, published_ism
+from ismlit.problems.kernels import Gaussian, Linear, Polynomial, Squared
+from ismlit.problems.pairs import gram
+from ismlit.problems.problem import Problem
+from ismlit.solvers.optimality import certify
+from ismlit.solvers.solver import _anchored, escaped, ism, published_ism
 from tests.problems import FAMILY, kernel_for, orthonormal
 
 seeds = st.integers(0, 2**32 - 1)

@@ -8,15 +8,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 from ismlit import datasets, label_gamma
-from ismlit.bandwidth import median_distance
-from ismlit.gamma import Gamma, embedding_gamma, guidance_gamma
-from ismlit.kernels import Gaussian, Polynomial, RelativeGaussian
-from ismlit.normalized import NormalizedProblem
-from ismlit.optimality import certify
-from ismlit.pairs import ConstantKernelError, Pairs, gram
-from ismlit.problem import Problem
-from ismlit.solver import ism
-from ismlit.spectral import (
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.gamma import Gamma, embedding_gamma, guidance_gamma
+from ismlit.problems.kernels import Gaussian, Polynomial, RelativeGaussian
+from ismlit.problems.normalized import NormalizedProblem
+from ismlit.problems.pairs import ConstantKernelError, Pairs, gram
+from ismlit.problems.problem import Problem
+from ismlit.solvers.optimality import certify
+from ismlit.solvers.solver import ism
+from ismlit.solvers.spectral import (
     NORMALIZE,
     Affinity,
     JointProblem,
@@ -275,7 +275,7 @@ def test_passes_of_an_alternation_are_those_made(normalize, monkeypatch):
         return gram(*arguments)
 
     monkeypatch.setattr(Pairs, "sweep", counted)
-    monkeypatch.setattr("ismlit.spectral.gram", formed)
+    monkeypatch.setattr("ismlit.solvers.spectral.gram", formed)
     X = scale(datasets.load_wine().data)
     joint = JointProblem(X, Gaussian(5.0), normalize)
     for _ in range(2):  # the second alternation counts its own passes alone

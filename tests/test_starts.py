@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from ismlit import starts
-from ismlit.bandwidth import neighbour_distance
-from ismlit.features import FeatureProblem
-from ismlit.gamma import DenseGamma, guidance_gamma, label_gamma
-from ismlit.kernels import Gaussian, Polynomial, RelativeGaussian
-from ismlit.normalized import NormalizedProblem
-from ismlit.problem import Problem
-from ismlit.solver import first_frame, ism
-from ismlit.starts import look_around, starting_point
+from ismlit.problems.bandwidth import neighbour_distance
+from ismlit.problems.features import FeatureProblem
+from ismlit.problems.gamma import DenseGamma, guidance_gamma, label_gamma
+from ismlit.problems.kernels import Gaussian, Polynomial, RelativeGaussian
+from ismlit.problems.normalized import NormalizedProblem
+from ismlit.problems.problem import Problem
+from ismlit.solvers import starts
+from ismlit.solvers.solver import first_frame, ism
+from ismlit.solvers.starts import look_around, starting_point
 from tests.problems import orthonormal
 
 

@@ -35,9 +35,9 @@ from ismlit import (
     ism,
     label_gamma,
 )
-from ismlit.gamma import label_gamma as gamma_of
-from ismlit.grassmann import principal_angles
-from ismlit.pairs import ConstantKernelError
+from ismlit.problems.gamma import label_gamma as gamma_of
+from ismlit.problems.grassmann import principal_angles
+from ismlit.problems.pairs import ConstantKernelError
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from itertools import groupby
 from pathlib import Path
 
 from ismlit.edition.cells import cells, checked
-from ismlit.edition.formulas import pieces
 from ismlit.edition.ledger import SIGNS, UNCHECKED, ledger, title
+from tools.site.formulas import pieces
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "book" / "record"

@@ -10,9 +10,9 @@ import re
 from bs4 import BeautifulSoup
 
 from ismlit.edition.ledger import ledger
-from ismlit.edition.verdicts import heading
 from tools import npm
 from tools.execute_notebooks import ROOT
+from tools.site.verdicts import heading
 from tools.toc import pages
 
 MINISEARCH = "minisearch@7.1.2"

@@ -2,7 +2,7 @@
 
 Dimension Growth climbs one column at a time, the feasible method of Wen and Yin follows curves
 on the Stiefel manifold, and the trust region works on the Grassmann manifold. All share the
-objective and gradient of `ismlit.problem`, so that algorithms are compared, not implementations;
+objective and gradient of `Problem`, so that algorithms are compared, not implementations;
 none needs Phi itself, only ``Phi W``. `n_passes` counts every pass over the pairs: objective and
 gradient together are one, a Hessian product is one; `max_passes` stops a solve that has used so
 many. They test no second order: a start at a saddle or minimum is where they stay. Their
@@ -16,8 +16,8 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ismlit.grassmann import canonical_frame, first_order_residual, outside
-from ismlit.solver import (
+from ismlit.problems.grassmann import canonical_frame, first_order_residual, outside
+from ismlit.solvers.solver import (
     ISMResult,
     as_problem,
     attainable,

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ismlit.grassmann import SecondOrder
-from ismlit.pairs import betas
-from ismlit.problem import Objective
+from ismlit.problems.grassmann import SecondOrder
+from ismlit.problems.pairs import betas
+from ismlit.problems.problem import Objective
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from ismlit.edition.statements import spoilt_arrays
-from ismlit.kernels import (
+from ismlit.problems.kernels import (
     Gaussian,
     Kernel,
     Linear,
@@ -151,7 +151,7 @@ class Draw:
     @cached_property
     def Gamma(self):
         """Symmetric weights."""
-        from ismlit.gamma import label_gamma
+        from ismlit.problems.gamma import label_gamma
 
         self._take("Gammas", self._gamma)
         if self._gamma == "labels":
@@ -171,7 +171,7 @@ class Draw:
     @cached_property
     def problem(self):
         """J and its derivatives for these samples, weights and kernel."""
-        from ismlit.problem import Problem
+        from ismlit.problems.problem import Problem
 
         return Problem(self.X, self.Gamma, self.kernel)
 
@@ -194,7 +194,7 @@ class Draw:
 
         Of every kind: maxima, minima and saddles. The points of a draw are kept.
         """
-        from ismlit.grassmann import SecondOrder, geodesic
+        from ismlit.problems.grassmann import SecondOrder, geodesic
 
         key = (self.n, self.d, self.q, self._kernel, self._gamma, *self.seeds[0].entropy)
         if key in _STATIONARY:

@@ -18,7 +18,7 @@ def drawing(step, size=(12.0, 6.3)):
 
     from ismlit.edition.live import direction, example, published_path, safeguarded_path
     from ismlit.edition.plots import LINES, look
-    from ismlit.problem import Problem
+    from ismlit.problems.problem import Problem
 
     X, y, gamma, kernel = example()
     problem = Problem(X, gamma, kernel)

@@ -14,12 +14,12 @@ import warnings
 
 import numpy as np
 
-from ismlit.bandwidth import median_distance
 from ismlit.edition.templates import render
-from ismlit.gamma import class_table, label_gamma
-from ismlit.kernels import Gaussian
-from ismlit.problem import Problem
-from ismlit.solver import CONSTANTS, ism
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.gamma import class_table, label_gamma
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.problem import Problem
+from ismlit.solvers.solver import CONSTANTS, ism
 
 
 def example():

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from sklearn.utils import _safe_indexing
 
-from ismlit.pairs import gram
+from ismlit.problems.pairs import gram
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 COLOURS += ("#332288", "#999933", "#882255")
@@ -138,7 +138,7 @@ def plot_turns(alternations, ax=None):
     >>> from sklearn.datasets import load_iris
     >>> from ismlit import Gaussian
     >>> from ismlit.edition.plots import plot_turns
-    >>> from ismlit.spectral import JointProblem, alternate
+    >>> from ismlit.solvers.spectral import JointProblem, alternate
     >>> ax = plot_turns({"iris": alternate(JointProblem(load_iris().data, Gaussian(1.0)), 2, 2)})
     >>> ax.get_ylabel(), ax.get_legend_handles_labels()[1]
     ('objective', ['iris'])

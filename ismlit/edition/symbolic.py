@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 import sympy as sp
 
 from ismlit.edition.steps import steps_of
-from ismlit.kernels import Kernel, symbolic_functions
+from ismlit.problems.kernels import Kernel, symbolic_functions
 
 
 @dataclass(frozen=True, eq=False)

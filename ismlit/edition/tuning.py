@@ -10,13 +10,13 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from ismlit.bandwidth import median_distance
-from ismlit.base import FLOATS
-from ismlit.dependence import normalized_hsic
 from ismlit.edition.bounds import bound_310
-from ismlit.kdac import KDAC, clusterings, to_differ_from
-from ismlit.pairs import ConstantKernelError, gram
-from ismlit.spectral import JointProblem, embedding_silhouette
+from ismlit.estimators.base import FLOATS
+from ismlit.estimators.kdac import KDAC, clusterings, to_differ_from
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.dependence import normalized_hsic
+from ismlit.problems.pairs import ConstantKernelError, gram
+from ismlit.solvers.spectral import JointProblem, embedding_silhouette
 
 
 @dataclass(frozen=True, eq=False)

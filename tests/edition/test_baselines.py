@@ -15,12 +15,12 @@ from ismlit.edition.baselines import (
     stiefel_descent,
 )
 from ismlit.edition.knet.training import embedding_affinity
-from ismlit.gamma import label_gamma
-from ismlit.grassmann import principal_angles
-from ismlit.kernels import Gaussian, Polynomial
-from ismlit.problem import Problem
-from ismlit.solver import ism, published_ism
-from ismlit.spectral import JointProblem, alternate
+from ismlit.problems.gamma import label_gamma
+from ismlit.problems.grassmann import principal_angles
+from ismlit.problems.kernels import Gaussian, Polynomial
+from ismlit.problems.problem import Problem
+from ismlit.solvers.solver import ism, published_ism
+from ismlit.solvers.spectral import JointProblem, alternate
 from tests.problems import orthonormal
 
 PEERS = [dimension_growth, stiefel_descent, grassmann_trust_region]

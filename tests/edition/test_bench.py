@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from ismlit.features import even_frequencies
-from ismlit.gamma import label_gamma
-from ismlit.kernels import Gaussian
-from ismlit.problem import Problem
-from ismlit.reduction import SupervisedIKDR
-from ismlit.solver import ism
+from ismlit.estimators.reduction import SupervisedIKDR
+from ismlit.problems.features import even_frequencies
+from ismlit.problems.gamma import label_gamma
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.problem import Problem
+from ismlit.solvers.solver import ism
 from tools.bench import climbs, growth, rows
 from tools.bench.blocks import block, objective_of_blocks
 from tools.bench.problems import Case

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from ismlit import Gaussian, certify, ism, label_gamma
 from ismlit.edition.bounds import bound_310, bound_c73
-from ismlit.grassmann import SecondOrder
+from ismlit.problems.grassmann import SecondOrder
 
 
 def test_the_printed_bounds_by_their_formulas(rng):

@@ -5,9 +5,9 @@ from sklearn.preprocessing import scale
 
 from ismlit import datasets
 from ismlit.edition.construction import _grid, class_sum_images, class_sum_network
-from ismlit.gamma import class_table, label_gamma, one_hot
-from ismlit.kernels import Gaussian
-from ismlit.pairs import gram
+from ismlit.problems.gamma import class_table, label_gamma, one_hot
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import gram
 
 
 def noise(seed, sizes=(30, 30), d=3):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from ismlit.edition.draws import KERNELS, Draw
-from ismlit.pairs import gram
+from ismlit.problems.pairs import gram
 
 
 @pytest.mark.parametrize("kernel", sorted(KERNELS))

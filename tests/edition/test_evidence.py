@@ -19,7 +19,7 @@ from ismlit.edition import (
 )
 from ismlit.edition.draws import KERNELS, SIZES, Draw
 from ismlit.edition.evidence import EvidenceError
-from ismlit.problem import Problem
+from ismlit.problems.problem import Problem
 
 x, y = sp.symbols("x y", real=True)
 f = sp.Function("f")

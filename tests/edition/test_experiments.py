@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 from sklearn.preprocessing import FunctionTransformer
 
 from ismlit import datasets
-from ismlit.bandwidth import median_distance
 from ismlit.edition import files, loaders, printed, results, tables
 from ismlit.edition.baselines import cayley
 from ismlit.edition.construction import class_sum_network
@@ -44,12 +43,13 @@ from ismlit.edition.experiments import (
 )
 from ismlit.edition.files import book
 from ismlit.edition.tables import store
-from ismlit.gamma import Gamma, label_gamma
-from ismlit.grassmann import principal_angles
-from ismlit.kernels import Gaussian, Multiquadratic, Polynomial
-from ismlit.layers import LayerSolver, Recipe
-from ismlit.pairs import gram
-from ismlit.problem import Problem
+from ismlit.estimators.layers import LayerSolver, Recipe
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.gamma import Gamma, label_gamma
+from ismlit.problems.grassmann import principal_angles
+from ismlit.problems.kernels import Gaussian, Multiquadratic, Polynomial
+from ismlit.problems.pairs import gram
+from ismlit.problems.problem import Problem
 from tests.edition.sets import needs
 from tests.problems import orthonormal
 

@@ -17,13 +17,13 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets
-from ismlit.bandwidth import median_distance, self_tuning_kernel
-from ismlit.base import PARAMETERS
 from ismlit.edition.knet import KNetClustering
 from ismlit.edition.knet.attraction import frozen, pull
 from ismlit.edition.knet.training import embedding_affinity
-from ismlit.grassmann import principal_angles
-from ismlit.kernels import Gaussian, RelativeGaussian
+from ismlit.estimators.base import PARAMETERS
+from ismlit.problems.bandwidth import median_distance, self_tuning_kernel
+from ismlit.problems.grassmann import principal_angles
+from ismlit.problems.kernels import Gaussian, RelativeGaussian
 from tests import test_architecture as house
 from tests import test_estimators as shared
 from tests import test_use as use
@@ -86,7 +86,7 @@ def test_local_is_the_formula(rng):
     distances = np.sqrt(np.sum((X[:, None] - X) ** 2, axis=2))
     s = np.sort(distances, axis=1)[:, 7]
     K = np.exp(-(distances**2) / np.outer(s, s))
-    from ismlit.pairs import gram
+    from ismlit.problems.pairs import gram
 
     assert_allclose(gram(self_tuning_kernel(X), X), K, atol=1e-12)
 

@@ -21,9 +21,9 @@ from ismlit.edition.live import (
     slides,
     turning,
 )
-from ismlit.gamma import class_table
-from ismlit.problem import Problem
-from ismlit.solver import CONSTANTS, published_ism
+from ismlit.problems.gamma import class_table
+from ismlit.problems.problem import Problem
+from ismlit.solvers.solver import CONSTANTS, published_ism
 
 X, Y, GAMMA, KERNEL = example()
 PROBLEM = Problem(X, GAMMA, KERNEL)

@@ -17,9 +17,9 @@ from ismlit import datasets as synthetic
 from ismlit.edition import loaders
 from ismlit.edition.knet import KNetClustering
 from ismlit.edition.networks import KNetVariant, PublishedNetwork, pull
-from ismlit.gamma import label_gamma
-from ismlit.network import KernelDependenceNetwork
-from ismlit.solver import published_ism
+from ismlit.estimators.network import KernelDependenceNetwork
+from ismlit.problems.gamma import label_gamma
+from ismlit.solvers.solver import published_ism
 from tests.edition.sets import needs
 from tests.problems import dense, tenth
 

@@ -10,7 +10,7 @@ from ismlit import label_gamma
 from ismlit.edition import loaders
 from ismlit.edition.experiments import scaling, table_5_4
 from ismlit.edition.ledger import ledger
-from ismlit.kernels import Polynomial
+from ismlit.problems.kernels import Polynomial
 
 needs = lambda *names: pytest.mark.skipif(
     not all(map(loaders.is_available, names)), reason=f"{names} not at hand (ISMLIT_DATA)"

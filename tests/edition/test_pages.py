@@ -7,10 +7,11 @@ import re
 import numpy as np
 import pytest
 
-from ismlit.edition import pages, printed, results, verdicts
+from ismlit.edition import printed, results
 from ismlit.edition.experiments import report, table_6_1
 from ismlit.edition.files import book
 from ismlit.edition.ledger import SIGNS, counts, ledger
+from tools.site import pages, verdicts
 
 FILES = pages.pages()
 NUMBERS = list(report.numbers())
@@ -19,7 +20,7 @@ NUMBERS = list(report.numbers())
 @pytest.mark.parametrize("name", FILES)
 def test_generated_file_is_fresh(name):
     stored = (book() / name).read_text(encoding="utf-8")
-    assert stored == FILES[name], "run: python -m ismlit.edition.pages"
+    assert stored == FILES[name], "run: python -m tools.site.pages"
 
 
 def test_every_verdict_has_a_sign_of_its_own():

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from ismlit.edition import same
 from ismlit.edition.symbolic import derive
-from ismlit.kernels import (
+from ismlit.problems.kernels import (
     Gaussian,
     Kernel,
     Linear,
@@ -16,7 +16,7 @@ from ismlit.kernels import (
     RelativeGaussian,
     Squared,
 )
-from ismlit.problem import Problem
+from ismlit.problems.problem import Problem
 
 sigma, c = sp.symbols("sigma c", positive=True)
 SYMBOLIC = [Linear(), Squared(), Polynomial(3, c), Gaussian(sigma), Multiquadratic(c)]

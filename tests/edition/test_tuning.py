@@ -9,11 +9,11 @@ from sklearn.metrics import normalized_mutual_info_score, silhouette_score
 from sklearn.preprocessing import scale
 
 from ismlit import datasets
-from ismlit.bandwidth import median_distance
-from ismlit.dependence import normalized_hsic
 from ismlit.edition.tuning import _preference, search
-from ismlit.kernels import Gaussian
-from ismlit.pairs import gram
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.dependence import normalized_hsic
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import gram
 
 
 @pytest.fixture

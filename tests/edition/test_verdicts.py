@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import pytest
 
-from ismlit.edition import formulas, graph, layers, verdicts
 from ismlit.edition.cells import cells, known
 from ismlit.edition.experiments import table_3_1, table_4_2
 from ismlit.edition.ledger import (
@@ -22,10 +21,12 @@ from ismlit.edition.ledger import (
     used_by,
 )
 from ismlit.edition.tables import printed, results
+from tools.site import formulas, graph, layers, verdicts
 
 LEDGER, CELLS, KNOWN = ledger(), cells(), known()
 GRAPH = verdicts.PARTS["graph"]("")
-PAGES = dict(verdicts.claim_pages({"ismlit.solver.ism": "../api.html#ismlit.solver.ism"}))
+ISM = "ismlit.solvers.solver.ism"
+PAGES = dict(verdicts.claim_pages({ISM: f"../api.html#{ISM}"}))
 each_chapter = pytest.mark.parametrize("key", TITLES)
 
 
@@ -155,10 +156,10 @@ def test_neighbours_are_those_of_the_chapter():
 
 def test_a_claim_s_page_names_what_implements_it():
     found = verdicts.implementations()
-    assert "ismlit.problem.Problem.phi" in found["eq-5.2"]
-    assert "ismlit.solver.published_ism" in found["alg-4"]
+    assert "ismlit.problems.problem.Problem.phi" in found["eq-5.2"]
+    assert "ismlit.solvers.solver.published_ism" in found["alg-4"]
     assert not any("._" in name for names in found.values() for name in names)
-    assert 'href="../api.html#ismlit.solver.ism"' in PAGES["alg-4"]["body"]
+    assert 'href="../api.html#ismlit.solvers.solver.ism"' in PAGES["alg-4"]["body"]
 
 
 def test_a_table_s_row_shows_its_numbers_with_signs():

@@ -3,11 +3,11 @@
 import numpy as np
 from joblib import parallel_config
 
-from ismlit.bandwidth import median_distance
 from ismlit.edition.experiments.scaling import make_classes
-from ismlit.gamma import label_gamma
-from ismlit.kernels import Gaussian
-from ismlit.problem import Problem
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.gamma import label_gamma
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.problem import Problem
 from tools.bench.rows import Row, take_turns
 
 SIZES = 1000, 4000, 12_000

@@ -13,9 +13,9 @@ from sklearn.svm import SVC
 from ismlit.datasets import make_two_views
 from ismlit.edition.experiments.scaling import make_classes
 from ismlit.edition.knet import KNetClustering
-from ismlit.kdac import KDAC
-from ismlit.network import KernelDependenceNetwork
-from ismlit.reduction import SupervisedIKDR, UnsupervisedIKDR
+from ismlit.estimators.kdac import KDAC
+from ismlit.estimators.network import KernelDependenceNetwork
+from ismlit.estimators.reduction import SupervisedIKDR, UnsupervisedIKDR
 from tools.bench.rows import Row, take_turns
 from tools.bench.ways import quiet
 

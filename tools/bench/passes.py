@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ismlit.gamma import label_gamma
-from ismlit.grassmann import SecondOrder, extreme_eigenvectors
-from ismlit.kernels import Gaussian
-from ismlit.problem import Problem
+from ismlit.problems.gamma import label_gamma
+from ismlit.problems.grassmann import SecondOrder, extreme_eigenvectors
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.problem import Problem
 from tools.bench.rows import Row, take_turns
 
 SIZES = [(n, d) for n in (2000, 8000) for d in (20, 100, 784)]

@@ -6,13 +6,13 @@ import numpy as np
 from sklearn import datasets as sets
 from sklearn.preprocessing import scale
 
-from ismlit.bandwidth import as_kernel
 from ismlit.edition import loaders
 from ismlit.edition.experiments.scaling import make_classes
-from ismlit.gamma import embedding_gamma, label_gamma
-from ismlit.pairs import Pairs
-from ismlit.problem import Problem
-from ismlit.spectral import Affinity
+from ismlit.problems.bandwidth import as_kernel
+from ismlit.problems.gamma import embedding_gamma, label_gamma
+from ismlit.problems.pairs import Pairs
+from ismlit.problems.problem import Problem
+from ismlit.solvers.spectral import Affinity
 
 RULES = {"default": "projected", "median": "median"}
 """The estimators' own bandwidth, and the thesis's."""

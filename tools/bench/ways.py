@@ -10,10 +10,10 @@ from numpy.linalg import norm
 from scipy.optimize import minimize
 
 from ismlit.edition.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
-from ismlit.grassmann import outside
-from ismlit.problem import Problem
-from ismlit.solver import ism, published_ism
-from ismlit.starts import starting_point
+from ismlit.problems.grassmann import outside
+from ismlit.problems.problem import Problem
+from ismlit.solvers.solver import ism, published_ism
+from ismlit.solvers.starts import starting_point
 
 SLOWEST = 40  # times as long as ours, after which a way is stopped at the latest
 

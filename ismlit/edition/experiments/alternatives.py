@@ -24,16 +24,16 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 
 from ismlit import datasets
-from ismlit.bandwidth import SHARES, median_distance
 from ismlit.edition.experiments import SEED, over_runs
 from ismlit.edition.experiments.defaults import moons
 from ismlit.edition.experiments.table_3_1 import problem_of
-from ismlit.gamma import centre, one_hot
-from ismlit.grassmann import outside
-from ismlit.kdac import KDAC, novelty
-from ismlit.kernels import Gaussian
-from ismlit.pairs import ConstantKernelError, Pairs
-from ismlit.spectral import Affinity, cluster_rows, embedding_silhouette
+from ismlit.estimators.kdac import KDAC, novelty
+from ismlit.problems.bandwidth import SHARES, median_distance
+from ismlit.problems.gamma import centre, one_hot
+from ismlit.problems.grassmann import outside
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import ConstantKernelError, Pairs
+from ismlit.solvers.spectral import Affinity, cluster_rows, embedding_silhouette
 
 # ---------------------------------------------------------------- the sets
 

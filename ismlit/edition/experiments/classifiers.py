@@ -26,11 +26,11 @@ from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
 from ismlit import datasets
-from ismlit.bandwidth import median_distance
 from ismlit.edition import loaders
 from ismlit.edition.experiments import SEED, over_runs
-from ismlit.gamma import one_hot
-from ismlit.network import KernelDependenceNetwork
+from ismlit.estimators.network import KernelDependenceNetwork
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.gamma import one_hot
 
 PUBLIC = {
     "iris": shipped.load_iris,

@@ -20,10 +20,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler, normalize
 
 from ismlit import datasets
-from ismlit.bandwidth import median_distance
 from ismlit.edition.experiments import over_runs
 from ismlit.edition.knet import KNetClustering
-from ismlit.spectral import cluster_rows, embedding_silhouette
+from ismlit.problems.bandwidth import median_distance
+from ismlit.solvers.spectral import cluster_rows, embedding_silhouette
 
 # ---------------------------------------------------------------- the sets
 

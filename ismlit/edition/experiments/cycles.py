@@ -12,7 +12,7 @@ from sklearn.preprocessing import scale
 
 from ismlit import Gaussian, Problem, datasets, ism, label_gamma, median_distance
 from ismlit.edition.experiments import SETS, prepared
-from ismlit.grassmann import principal_angles
+from ismlit.problems.grassmann import principal_angles
 
 STEPS = {"Face": 60, "MNIST, 2000": 60}
 SETTLED = 1e-6  # radians that a step still moves, at the most

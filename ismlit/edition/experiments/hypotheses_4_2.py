@@ -27,7 +27,7 @@ from ismlit.edition.experiments.table_4_2 import (
     median,
     nmi,
 )
-from ismlit.spectral import cluster_rows
+from ismlit.solvers.spectral import cluster_rows
 
 SEEDS = 5  # ten of the starts
 STARTS = "start on a random part", "start on the best of 20 draws"

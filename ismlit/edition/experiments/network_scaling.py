@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ismlit.datasets import make_spiral
 from ismlit.edition.experiments import SEED
-from ismlit.network import KernelDependenceNetwork
+from ismlit.estimators.network import KernelDependenceNetwork
 
 METHODS = {"exact": {}, "256 random features": dict(random_features=128, random_state=SEED)}
 SIZES = {

@@ -12,11 +12,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.neighbors import KNeighborsClassifier
 
-from ismlit.bandwidth import median_distance
 from ismlit.edition.experiments import over_runs
 from ismlit.edition.experiments.table_4_2 import SMALL_STEPS, data_of, nmi
 from ismlit.edition.networks import KNetVariant
-from ismlit.spectral import cluster_rows
+from ismlit.problems.bandwidth import median_distance
+from ismlit.solvers.spectral import cluster_rows
 
 DRAWS, SIZE = 60, 300
 METHODS = {

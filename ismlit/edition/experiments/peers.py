@@ -28,11 +28,11 @@ from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
 from ismlit import datasets
-from ismlit.bandwidth import median_distance
 from ismlit.edition import results
 from ismlit.edition.experiments import SEED
-from ismlit.grassmann import principal_angles
-from ismlit.reduction import SupervisedIKDR
+from ismlit.estimators.reduction import SupervisedIKDR
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.grassmann import principal_angles
 
 FACTORS = (1.0, 0.5, 0.25, 0.125, 2.0)
 """Bandwidths tried, in medians of all distances; the first of the best is taken."""

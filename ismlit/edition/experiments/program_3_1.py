@@ -22,10 +22,10 @@ from sklearn.utils import Bunch
 from ismlit.edition import loaders, printed
 from ismlit.edition.experiments import SEED, cayley_search
 from ismlit.edition.experiments.stored_starts import read_arrays
-from ismlit.gamma import centre, one_hot
-from ismlit.kernels import Gaussian
-from ismlit.pairs import gram
-from ismlit.spectral import cluster_rows
+from ismlit.problems.gamma import centre, one_hot
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import gram
+from ismlit.solvers.spectral import cluster_rows
 
 TURNS = 22
 SETTLED = 1e-3
@@ -264,7 +264,7 @@ class ProgramAffinity:
     """The Gram matrix of X W, divided by the roots of its degrees.
 
     As the program has it: an array, whose eigenvectors rise, and which W = 0 may make constant.
-    `ismlit.spectral.Affinity` multiplies without an array and refuses a constant one.
+    `ismlit.solvers.spectral.Affinity` multiplies without an array and refuses a constant one.
     """
 
     def __init__(self, X, kernel, W=None):

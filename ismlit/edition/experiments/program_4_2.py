@@ -26,8 +26,8 @@ from ismlit.edition.experiments.table_4_2 import SHARE, Gram, data_of, median, n
 from ismlit.edition.knet.attraction import pull
 from ismlit.edition.knet.perceptron import Adam, Perceptron
 from ismlit.edition.knet.training import Training
-from ismlit.gamma import centre, one_hot
-from ismlit.spectral import cluster_rows
+from ismlit.problems.gamma import centre, one_hot
+from ismlit.solvers.spectral import cluster_rows
 
 BATCH, RATE = 5, 1e-3
 EPOCHS = {"eig": 20, "sma": 10}

@@ -26,12 +26,12 @@ from ismlit.edition import results
 from ismlit.edition.experiments import SEED, over_runs, table_6_1
 from ismlit.edition.experiments.program_4_2 import LEAST, WINDOW, started
 from ismlit.edition.knet.perceptron import Adam
-from ismlit.gamma import centre, label_gamma
-from ismlit.kernels import Gaussian
-from ismlit.pairs import ConstantKernelError
-from ismlit.problem import Problem
-from ismlit.solver import published_ism
-from ismlit.starts import starting_point
+from ismlit.problems.gamma import centre, label_gamma
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import ConstantKernelError
+from ismlit.problems.problem import Problem
+from ismlit.solvers.solver import published_ism
+from ismlit.solvers.starts import starting_point
 
 SETS = {name: name for name in table_6_1.SETS} | {"cancer": "cancer, 615 rows"}
 """What was read of each set: of Cancer not all."""

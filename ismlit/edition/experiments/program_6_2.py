@@ -13,11 +13,11 @@ from scipy.spatial.distance import cdist
 from sklearn.preprocessing import scale
 from tqdm import tqdm
 
-from ismlit.dependence import ideal_hsic
 from ismlit.edition.construction import class_sum_images
 from ismlit.edition.experiments import SEED, table_6_1
 from ismlit.edition.experiments.program_6_1 import shortened
-from ismlit.gamma import label_gamma
+from ismlit.problems.dependence import ideal_hsic
+from ismlit.problems.gamma import label_gamma
 
 SETS = ("random", "adver")
 MEASURING, SMALLEST = 0.15, 1e-10

@@ -24,13 +24,13 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
-from ismlit.bandwidth import median_distance
 from ismlit.edition import printed, results
 from ismlit.edition.baselines import dimension_growth
 from ismlit.edition.experiments import SEED, SETS, cayley_search, over_runs, prepared
-from ismlit.gamma import DenseGamma, Gamma, centre, embedding_gamma, label_gamma, one_hot
-from ismlit.grassmann import top_eigenvectors
-from ismlit.kernels import (
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.gamma import DenseGamma, Gamma, centre, embedding_gamma, label_gamma, one_hot
+from ismlit.problems.grassmann import top_eigenvectors
+from ismlit.problems.kernels import (
     Gaussian,
     Kernel,
     Linear,
@@ -39,10 +39,10 @@ from ismlit.kernels import (
     RelativeGaussian,
     Squared,
 )
-from ismlit.pairs import gram
-from ismlit.problem import Problem
-from ismlit.solver import published_ism
-from ismlit.spectral import cluster_rows
+from ismlit.problems.pairs import gram
+from ismlit.problems.problem import Problem
+from ismlit.solvers.solver import published_ism
+from ismlit.solvers.spectral import cluster_rows
 
 FOLDS = {"Wine": 10, "Cancer": 10, "Face": 3, "MNIST": 1}
 """Of the ten that are drawn, so many are run; ISM runs all ten of Face."""

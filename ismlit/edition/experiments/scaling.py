@@ -14,14 +14,14 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh, lobpcg
 from sklearn.exceptions import ConvergenceWarning
 
-from ismlit.bandwidth import median_distance
 from ismlit.datasets import make_four_gaussians
 from ismlit.edition.experiments import SEED
 from ismlit.edition.experiments.table_5_4 import METHODS
-from ismlit.gamma import alternative_gamma, label_gamma
-from ismlit.kernels import Gaussian, Polynomial
-from ismlit.problem import Problem
-from ismlit.solver import ism
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.gamma import alternative_gamma, label_gamma
+from ismlit.problems.kernels import Gaussian, Polynomial
+from ismlit.problems.problem import Problem
+from ismlit.solvers.solver import ism
 
 
 def make_classes(n, d, k, dtype=float):

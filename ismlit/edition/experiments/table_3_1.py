@@ -21,11 +21,11 @@ from sklearn.utils import Bunch
 from ismlit.edition import loaders, printed
 from ismlit.edition.baselines import dimension_growth, stiefel_descent
 from ismlit.edition.experiments import SEED, over_runs, program_3_1
-from ismlit.gamma import Gamma, centre, one_hot
-from ismlit.kernels import Gaussian
-from ismlit.pairs import Pairs
-from ismlit.solver import ism, published_ism
-from ismlit.spectral import Affinity, JointProblem, alternate, cluster_rows
+from ismlit.problems.gamma import Gamma, centre, one_hot
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import Pairs
+from ismlit.solvers.solver import ism, published_ism
+from ismlit.solvers.spectral import Affinity, JointProblem, alternate, cluster_rows
 
 RESTARTS = 10
 TURNS = 15

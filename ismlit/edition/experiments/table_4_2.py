@@ -22,15 +22,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import scale
 
 from ismlit import datasets
-from ismlit.bandwidth import median_distance
 from ismlit.edition import loaders
 from ismlit.edition.experiments import over_runs
 from ismlit.edition.experiments.deep_peers import PEERS
 from ismlit.edition.knet.training import embedding_affinity
 from ismlit.edition.networks import KNetVariant
-from ismlit.gamma import centre
-from ismlit.kernels import Gaussian
-from ismlit.spectral import cluster_rows
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.gamma import centre
+from ismlit.problems.kernels import Gaussian
+from ismlit.solvers.spectral import cluster_rows
 
 SETS = {
     "Moon": loaders.load_moon_plane,

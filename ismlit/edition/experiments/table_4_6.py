@@ -20,9 +20,9 @@ from ismlit.edition.experiments import over_runs, program_4_2
 from ismlit.edition.experiments.table_4_2 import RATIO, data_of, knet, nmi
 from ismlit.edition.knet.perceptron import Perceptron
 from ismlit.edition.knet.training import embedding_affinity
-from ismlit.gamma import centre
-from ismlit.kernels import Gaussian
-from ismlit.pairs import gram
+from ismlit.problems.gamma import centre
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import gram
 
 TABLES = {"Wine": "table-4.6", "Spiral1": "table-4.7"}
 READINGS = {

@@ -19,15 +19,15 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.model_selection import KFold
 from sklearn.svm import SVC
 
-from ismlit.bandwidth import median_distance
 from ismlit.edition import printed
 from ismlit.edition.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
 from ismlit.edition.experiments import SEED, SETS, prepared, readings
-from ismlit.gamma import embedding_gamma, label_gamma
-from ismlit.kernels import Gaussian, Polynomial
-from ismlit.pairs import betas, gram
-from ismlit.solver import ism, published_ism
-from ismlit.spectral import JointProblem, alternate, cluster_rows
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.gamma import embedding_gamma, label_gamma
+from ismlit.problems.kernels import Gaussian, Polynomial
+from ismlit.problems.pairs import betas, gram
+from ismlit.solvers.solver import ism, published_ism
+from ismlit.solvers.spectral import JointProblem, alternate, cluster_rows
 
 METHODS = {
     "ISM, published": partial(published_ism, tol=0.01),

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from ismlit.bandwidth import median_distance
-from ismlit.dependence import aligned_sum
 from ismlit.edition.experiments import SETS, prepared, readings
 from ismlit.edition.experiments.table_5_4 import clustered, fold, splits
-from ismlit.kernels import Gaussian, Kernel, Linear, Polynomial
-from ismlit.solver import published_ism
+from ismlit.problems.bandwidth import median_distance
+from ismlit.problems.dependence import aligned_sum
+from ismlit.problems.kernels import Gaussian, Kernel, Linear, Polynomial
+from ismlit.solvers.solver import published_ism
 
 FORMULAS = {
     "squared": lambda sign: Kernel(lambda beta, xp: sign * beta, name="squared"),

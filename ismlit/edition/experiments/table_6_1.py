@@ -24,15 +24,15 @@ from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
 from ismlit import datasets
-from ismlit.bandwidth import best_bandwidth
-from ismlit.dependence import Alignment, normalized_hsic
 from ismlit.edition import loaders, printed, results
 from ismlit.edition.experiments import SEED, over_runs
 from ismlit.edition.networks import PublishedNetwork, plain_ism
-from ismlit.gamma import label_gamma, one_hot
-from ismlit.layers import geometry
-from ismlit.network import KernelDependenceNetwork
-from ismlit.pairs import ConstantKernelError
+from ismlit.estimators.layers import geometry
+from ismlit.estimators.network import KernelDependenceNetwork
+from ismlit.problems.bandwidth import best_bandwidth
+from ismlit.problems.dependence import Alignment, normalized_hsic
+from ismlit.problems.gamma import label_gamma, one_hot
+from ismlit.problems.pairs import ConstantKernelError
 
 SETS = {
     "random": loaders.load_random,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ismlit.gamma import centre
-from ismlit.kernels import Gaussian
+from ismlit.problems.gamma import centre
+from ismlit.problems.kernels import Gaussian
 
 
 def frozen(U, degrees):

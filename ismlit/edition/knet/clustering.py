@@ -24,14 +24,8 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
-from ismlit.bandwidth import (
-    DISTANCES,
-    SHARES,
-    as_bandwidth,
-    median_distance,
-    self_tuning_kernel,
-)
-from ismlit.base import (
+from ismlit.edition.knet.training import Schedule, Trainer, embedding_affinity, identity_network
+from ismlit.estimators.base import (
     ARRAY,
     FLOATS,
     FUNCTION,
@@ -44,11 +38,17 @@ from ismlit.base import (
     rule,
     whole,
 )
-from ismlit.edition.knet.training import Schedule, Trainer, embedding_affinity, identity_network
-from ismlit.gamma import centre
-from ismlit.kernels import Gaussian
-from ismlit.pairs import ConstantKernelError, betas
-from ismlit.spectral import cluster_rows, embedding_silhouette
+from ismlit.problems.bandwidth import (
+    DISTANCES,
+    SHARES,
+    as_bandwidth,
+    median_distance,
+    self_tuning_kernel,
+)
+from ismlit.problems.gamma import centre
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import ConstantKernelError, betas
+from ismlit.solvers.spectral import cluster_rows, embedding_silhouette
 
 SAMPLE = 1000  # rows on which a bandwidth is chosen
 ALONE = 0.1  # sum of kernel values with others below which a sample has no neighbour
@@ -76,13 +76,13 @@ class KNetClustering(
     bandwidth : float, str or function, default="silhouette"
         A number in the units of X, a function of X, "median" (the thesis's, and a tenth of it for
         thin, winding clusters: Table 4.1), or "silhouette": of nine shares of the median the one
-        whose clusters stand apart best in U (`ismlit.spectral.embedding_silhouette`), among those
+        whose clusters stand apart best in U (`embedding_silhouette`), among those
         at which half of the samples have neighbours.
     hidden_layer_sizes : sequence of int, optional
         Of encoder and decoder; two of ``max(20, n_features)`` when None.
     init : {"spectral", "self_tuning", "several"} or array (n_samples, n_vectors)
         The first U: eigenvectors of L for X itself (4.6), or with the self-tuning kernel in it
-        (`ismlit.bandwidth.self_tuning_kernel`), which one sigma for dense and sparse regions does
+        (`self_tuning_kernel`), which one sigma for dense and sparse regions does
         not mislead, or (the default) whichever of the two has the better silhouette. Of an array,
         the nearest orthonormal one with centred columns is taken.
     penalty : float, default=0.0

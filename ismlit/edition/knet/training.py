@@ -9,9 +9,9 @@ import numpy as np
 
 from ismlit.edition.knet.attraction import frozen, pull
 from ismlit.edition.knet.perceptron import Adam, Perceptron, batches
-from ismlit.kernels import Gaussian
-from ismlit.pairs import Pairs
-from ismlit.spectral import Affinity
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import Pairs
+from ismlit.solvers.spectral import Affinity
 
 
 def embedding_affinity(Z, kernel):

@@ -3,7 +3,7 @@
 ``beta = a' W W' b`` with ``(a, b) = (x_i, x_j)`` ("inner") or both ``x_i - x_j``
 ("difference"). Every other quantity of the book is derived from that one formula.
 Here f is a similarity: ISM keeps the largest algebraic eigenvalues. A kernel knows no data;
-`ismlit.pairs` evaluates it on samples, `ismlit.bandwidth` chooses its parameters.
+`ismlit.problems.pairs` evaluates it on samples, `ismlit.problems.bandwidth` chooses its parameters.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ class Squared(Kernel):
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
     >>> from ismlit import Linear, Squared, ism, label_gamma
-    >>> from ismlit.grassmann import projector_distance
+    >>> from ismlit.problems.grassmann import projector_distance
     >>> X, y = load_wine(return_X_y=True)
     >>> W1, W2 = (ism(scale(X), label_gamma(y), kernel, 2).W for kernel in (Squared(), Linear()))
     >>> projector_distance(W1, W2) < 1e-3  # where Gamma is centred, the two agree
@@ -362,7 +362,7 @@ class Gaussian(_Exponential):
     >>> import numpy as np
     >>> from ismlit import Gaussian, ism, label_gamma
     >>> from ismlit.datasets import make_rings
-    >>> from ismlit.grassmann import principal_angles
+    >>> from ismlit.problems.grassmann import principal_angles
     >>> X, y, plane = make_rings(d=4, random_state=0)
     >>> W = ism(X, label_gamma(y), Gaussian(0.5), 2).W
     >>> bool(np.degrees(principal_angles(W, plane)[0]) < 5)
@@ -431,7 +431,7 @@ class RelativeGaussian(_Exponential):
     --------
     >>> import numpy as np
     >>> from ismlit import RelativeGaussian, gram
-    >>> from ismlit.bandwidth import neighbour_distance
+    >>> from ismlit.problems.bandwidth import neighbour_distance
     >>> X = np.array([[0.0], [1.0], [10.0], [20.0]])  # a close pair and a wide one
     >>> gram(RelativeGaussian(neighbour_distance(X, 1)), X).round(2)
     array([[1.  , 0.61, 0.  , 0.  ],

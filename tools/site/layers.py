@@ -44,7 +44,7 @@ def draw(labels, uses):
 
     Examples
     --------
-    >>> from ismlit.edition.layers import draw
+    >>> from tools.site.layers import draw
     >>> drawing = draw({"a": "A", "b": "B", "c": "C"}, {"b": ["a"], "c": ["a", "b"]})
     >>> sorted(drawing.lines), drawing.boxes["a"][0] < drawing.boxes["b"][0]
     ([('a', 'b'), ('b', 'c')], True)

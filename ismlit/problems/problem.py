@@ -1,9 +1,9 @@
 """J(W) = Tr(Gamma K_XW), its surrogate matrix Phi(W), and the Hessian, tile by tile.
 
 One class serves all kernels. Constants are never dropped: the Euclidean gradient of J is exactly
-``2 Phi(W) W`` (eq-5.2). Two more problems have the same methods: `ismlit.normalized`, with kernels
-divided by their degrees, and `ismlit.features`, in linear time. `Objective` says what a solver asks
-of any of them.
+``2 Phi(W) W`` (eq-5.2). Two more problems have the same methods: that of `normalized`, with
+kernels divided by their degrees, and that of `features`, in linear time. `Objective` says what a
+solver asks of any of them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from ismlit.gamma import as_gamma
-from ismlit.kernels import Kernel
-from ismlit.pairs import Count, Pairs, Samples, add_both_ways, slope_tile
+from ismlit.problems.gamma import as_gamma
+from ismlit.problems.kernels import Kernel
+from ismlit.problems.pairs import Count, Pairs, Samples, add_both_ways, slope_tile
 
 
 @runtime_checkable

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ismlit.grassmann import SecondOrder, first_order_residual
-from ismlit.problem import Objective, TwiceDifferentiable
+from ismlit.problems.grassmann import SecondOrder, first_order_residual
+from ismlit.problems.problem import Objective, TwiceDifferentiable
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 With orthonormal U (n, k) in the place of the labels, Tr(U' A_W U) is maximised over U by the k
 leading eigenvectors of the affinity A_W, and over W by any solver of `Tr(Gamma K_XW)`. The
 affinity is HKH (then Gamma = HUU'H), or with degrees ``D^(-1/2) K D^(-1/2)``, D = diag(K 1),
-as in spectral clustering. D depends on W; `ismlit.normalized` takes that into account.
+as in spectral clustering. D depends on W; `ismlit.problems.normalized` takes that into account.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from sklearn.metrics import silhouette_score
 from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import check_array
 
-from ismlit.gamma import Gamma, centre, embedding_gamma
-from ismlit.grassmann import as_frame, half_gradient, outside, top_eigenvectors
-from ismlit.kernels import Kernel
-from ismlit.normalized import NormalizedProblem, check_gamma
-from ismlit.pairs import ConstantKernelError, Count, Pairs, gram
-from ismlit.problem import Problem
-from ismlit.solver import Climb, ISMResult, ism
+from ismlit.problems.gamma import Gamma, centre, embedding_gamma
+from ismlit.problems.grassmann import as_frame, half_gradient, outside, top_eigenvectors
+from ismlit.problems.kernels import Kernel
+from ismlit.problems.normalized import NormalizedProblem, check_gamma
+from ismlit.problems.pairs import ConstantKernelError, Count, Pairs, gram
+from ismlit.problems.problem import Problem
+from ismlit.solvers.solver import Climb, ISMResult, ism
 
 DENSE_SAMPLES = 1500  # up to here the affinity is formed and decomposed directly
 MANY = 8  # turns still to come from which on W and U are climbed together,
@@ -73,8 +73,8 @@ class Affinity:
     --------
     >>> import numpy as np
     >>> from ismlit import Gaussian
-    >>> from ismlit.pairs import Pairs
-    >>> from ismlit.spectral import Affinity
+    >>> from ismlit.problems.pairs import Pairs
+    >>> from ismlit.solvers.spectral import Affinity
     >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])  # two clusters, hence two eigenvalues of 1
     >>> affinity = Affinity(Pairs(X, Gaussian(1.0)), normalize="degrees")
     >>> affinity.leading(3)[1].round(2)
@@ -117,7 +117,7 @@ class Affinity:
 
         Raises
         ------
-        ismlit.pairs.ConstantKernelError
+        ismlit.problems.pairs.ConstantKernelError
             If the affinity, centred, is zero up to rounding: a bandwidth far above the distances.
         ValueError
             For a k that leaves no room: at most n less the rank of `away`, less one if centred.
@@ -189,7 +189,7 @@ def cluster_rows_given(U, k, given, random_state=None, max_iter=300):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.spectral import cluster_rows_given
+    >>> from ismlit.solvers.spectral import cluster_rows_given
     >>> U = np.array([[0.0], [0.2], [0.9], [1.0]])
     >>> cluster_rows_given(U, 2, np.array([1, -1, -1, 0]))
     array([1, 1, 0, 0])
@@ -222,7 +222,7 @@ def agreement(labels, given, k):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.spectral import agreement
+    >>> from ismlit.solvers.spectral import agreement
     >>> agreement(np.array([1, 1, 0, 0]), np.array([0, -1, 1, 0]), 2)  # the last one is not
     0.6666666666666666
     """
@@ -239,7 +239,7 @@ def embedding_silhouette(U, labels):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.spectral import embedding_silhouette
+    >>> from ismlit.solvers.spectral import embedding_silhouette
     >>> U = np.array([[0.5], [0.5], [-0.5], [-0.5], [0.1]])
     >>> embedding_silhouette(U, [0, 0, 1, 1, 0])
     0.787
@@ -276,7 +276,7 @@ class JointProblem:
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
     >>> from ismlit import Gaussian
-    >>> from ismlit.spectral import JointProblem
+    >>> from ismlit.solvers.spectral import JointProblem
     >>> joint = JointProblem(scale(load_wine().data), Gaussian(3.0))
     >>> U, values = joint.affinity(np.eye(13)).leading(2)
     >>> bool(np.isclose(joint.given(U).objective(np.eye(13)), values.sum()))
@@ -352,7 +352,7 @@ class Envelope:
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
     >>> from ismlit import Gaussian
-    >>> from ismlit.spectral import Envelope, JointProblem
+    >>> from ismlit.solvers.spectral import Envelope, JointProblem
     >>> joint = JointProblem(scale(load_wine().data), Gaussian(3.0))
     >>> W = np.eye(13)[:, :2]
     >>> U, values = joint.affinity(W).leading(3)
@@ -396,7 +396,7 @@ def climbed(joint, k, W):
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
     >>> from ismlit import Gaussian
-    >>> from ismlit.spectral import JointProblem, alternate, climbed
+    >>> from ismlit.solvers.spectral import JointProblem, alternate, climbed
     >>> joint = JointProblem(scale(load_wine().data), Gaussian(3.0))
     >>> W = climbed(joint, 2, np.eye(13)[:, :2])
     >>> alternate(joint, 2, 2, init=W, start=joint.affinity(W).leading(2)[0]).n_iter <= 3
@@ -432,7 +432,7 @@ class Alternation:
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
     >>> from ismlit import Gaussian
-    >>> from ismlit.spectral import JointProblem, alternate
+    >>> from ismlit.solvers.spectral import JointProblem, alternate
     >>> X = scale(load_wine().data)
     >>> found = alternate(JointProblem(X, Gaussian(3.0)), 2, 2)
     >>> found.converged, bool(found.objective > found.history["objective"][0])
@@ -517,7 +517,7 @@ def alternate(
     >>> from sklearn.datasets import make_blobs
     >>> from sklearn.metrics import normalized_mutual_info_score
     >>> from ismlit import Gaussian
-    >>> from ismlit.spectral import JointProblem, alternate
+    >>> from ismlit.solvers.spectral import JointProblem, alternate
     >>> X, y = make_blobs(100, centers=[[-3, 0, 0], [3, 0, 0]], random_state=0)
     >>> found = alternate(JointProblem(X, Gaussian(2.0)), 1, 1)
     >>> round(float(normalized_mutual_info_score(y, found.U[:, 0] > 0)), 2)

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from ismlit.gamma import Gamma
-from ismlit.kernels import Kernel
-from ismlit.pairs import Count, Pairs, Samples
-from ismlit.problem import Problem
+from ismlit.problems.gamma import Gamma
+from ismlit.problems.kernels import Kernel
+from ismlit.problems.pairs import Count, Pairs, Samples
+from ismlit.problems.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class NormalizedProblem(Samples):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from ismlit import Gaussian, certify, ism, label_gamma
-    >>> from ismlit.normalized import NormalizedProblem
+    >>> from ismlit.problems.normalized import NormalizedProblem
     >>> X, y = load_iris(return_X_y=True)
     >>> result = ism(NormalizedProblem(X, label_gamma(y), Gaussian(1.0)), q=2)
     >>> result.converged, certify(result).is_second_order

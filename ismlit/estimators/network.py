@@ -1,7 +1,7 @@
 """Kernel dependence networks: a projection and a Gaussian feature map a layer, without gradients.
 
 Layers are solved one after the other for the dependence (HSIC) of their output on the labels;
-`ismlit.layers` solves one, `ismlit.early_stopping` decides by rows held out how far to grow.
+`layers` solves one, `early_stopping` decides by rows held out how far to grow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ismlit.base import (
+from ismlit.estimators.base import (
     ARRAY,
     BOOL,
     DICT,
@@ -40,9 +40,16 @@ from ismlit.base import (
     one_of,
     rule,
 )
-from ismlit.early_stopping import grow, progress
-from ismlit.layers import LEAST_GAIN, Centred, LayerSolver, Recipe, class_sizes, log_cosines
-from ismlit.pairs import ConstantKernelError, gram
+from ismlit.estimators.early_stopping import grow, progress
+from ismlit.estimators.layers import (
+    LEAST_GAIN,
+    Centred,
+    LayerSolver,
+    Recipe,
+    class_sizes,
+    log_cosines,
+)
+from ismlit.problems.pairs import ConstantKernelError, gram
 
 RIDGES = (np.inf, *(10.0**-k for k in range(1, 11)))
 BANDWIDTHS = ("normalized_hsic", "hsic", "separation")

@@ -20,11 +20,11 @@ from scipy.linalg import eigh
 from scipy.stats.qmc import MultivariateNormalQMC
 from sklearn.utils import check_random_state
 
-from ismlit.gamma import Gamma, distinct_rows
-from ismlit.grassmann import fixed_signs, outside
-from ismlit.kernels import Gaussian
-from ismlit.pairs import Count, Samples, in_parallel
-from ismlit.problem import Problem
+from ismlit.problems.gamma import Gamma, distinct_rows
+from ismlit.problems.grassmann import fixed_signs, outside
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import Count, Samples, in_parallel
+from ismlit.problems.problem import Problem
 
 MOST_CLASSES = 256
 ROWS = 8192  # samples whose features are held at once by a worker
@@ -64,7 +64,7 @@ class FeatureProblem(Samples):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from ismlit import Gaussian, ism, label_gamma
-    >>> from ismlit.features import FeatureProblem
+    >>> from ismlit.problems.features import FeatureProblem
     >>> X, y = load_iris(return_X_y=True)
     >>> exact = ism(X, label_gamma(y), Gaussian(1.0), 2)
     >>> problem = FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=512)

@@ -14,12 +14,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ismlit.bandwidth import KERNELS, RULES, as_kernel
-from ismlit.grassmann import as_frame, fixed_signs
-from ismlit.kernels import Kernel
-from ismlit.optimality import certify
-from ismlit.spectral import NORMALIZE
-from ismlit.starts import INITS
+from ismlit.problems.bandwidth import KERNELS, RULES, as_kernel
+from ismlit.problems.grassmann import as_frame, fixed_signs
+from ismlit.problems.kernels import Kernel
+from ismlit.solvers.optimality import certify
+from ismlit.solvers.spectral import NORMALIZE
+from ismlit.solvers.starts import INITS
 
 FLOATS = (np.float64, np.float32)
 
@@ -158,7 +158,7 @@ def varying_directions(X):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.base import varying_directions
+    >>> from ismlit.estimators.base import varying_directions
     >>> a, b = np.random.default_rng(0).standard_normal((2, 9))
     >>> X = np.c_[a, b, a + b, np.ones(9)]
     >>> varying_directions(X - X.mean(axis=0)).shape

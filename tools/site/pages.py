@@ -1,8 +1,8 @@
-"""The pages of the book that are made from the ledger: ``python -m ismlit.edition.pages``.
+"""The pages of the book that are made from the ledger: ``python -m tools.site.pages``.
 
 The ledger, the claims graph, the errata and the reproduction report, each with its data as CSV.
 What stands here are their texts; their tables are made while the book is built, by
-`ismlit.edition.verdicts`. A test fails while a stored page is not what this module would write.
+`tools.site.verdicts`. A test fails while a stored page is not what this module would write.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ismlit.edition.ledger import (
     tally,
     title,
 )
-from ismlit.edition.templates import render
-from ismlit.edition.verdicts import errata, tables
+from tools.site.templates import render
+from tools.site.verdicts import errata, tables
 
 
 def pages():

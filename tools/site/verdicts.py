@@ -17,7 +17,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 import ismlit
-from ismlit.edition import formulas, graph
 from ismlit.edition.cells import cells, known, notebooks
 from ismlit.edition.evidence import KNOWN
 from ismlit.edition.experiments import report
@@ -37,7 +36,8 @@ from ismlit.edition.ledger import (
     used_by,
     wrong_below,
 )
-from ismlit.edition.templates import environment
+from tools.site import formulas, graph
+from tools.site.templates import environment
 
 BADGE = re.compile(r'<a href="([./]*)ledger\.html#claim-([^"]+)"><code>')
 """How a claim is named by a stored badge of a notebook."""

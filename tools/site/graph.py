@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-from ismlit.edition.layers import HEIGHT, draw
 from ismlit.edition.ledger import (
     MARKS,
     SIGNS,
@@ -18,6 +17,7 @@ from ismlit.edition.ledger import (
     used_by,
     wrong_below,
 )
+from tools.site.layers import HEIGHT, draw
 
 MAIN = "thm lem def cor prop alg tab fig".split()
 """How the ids of numbered items begin, but for equations."""

@@ -13,8 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ismlit.bandwidth import ROWS, RULES, SHARES, as_kernel, median_distance
-from ismlit.base import (
+from ismlit.estimators.base import (
     FLOATS,
     FUNCTION,
     NONE,
@@ -28,12 +27,13 @@ from ismlit.base import (
     watched,
     whole,
 )
-from ismlit.dependence import normalized_hsic
-from ismlit.gamma import guidance_gamma, known_labels, label_gamma
-from ismlit.kernels import Kernel
-from ismlit.pairs import ConstantKernelError, gram
-from ismlit.solver import ism
-from ismlit.spectral import (
+from ismlit.problems.bandwidth import ROWS, RULES, SHARES, as_kernel, median_distance
+from ismlit.problems.dependence import normalized_hsic
+from ismlit.problems.gamma import guidance_gamma, known_labels, label_gamma
+from ismlit.problems.kernels import Kernel
+from ismlit.problems.pairs import ConstantKernelError, gram
+from ismlit.solvers.solver import ism
+from ismlit.solvers.spectral import (
     JointProblem,
     agreement,
     alternate,
@@ -60,7 +60,7 @@ class SupervisedIKDR(Projection):
         A kernel of the ISM family, or one of "linear", "squared", "polynomial", "gaussian",
         "multiquadratic", "relative_gaussian".
     bandwidth : float, str or function, default="projected"
-        Of the Gaussian: a number in the units of X, or a rule of `ismlit.bandwidth.as_kernel`:
+        Of the Gaussian: a number in the units of X, or a rule of `ismlit.problems.bandwidth`:
         "projected" knows that n_components of n_features are seen; "median" is the thesis's.
     init : {"taylor", "pca", "random", "several"} or array, default="several"
         Where W starts, see `ismlit.ism`: "several" looks around, "taylor" is the thesis's.
@@ -419,8 +419,8 @@ class Extension:
     --------
     >>> import numpy as np
     >>> from ismlit import Gaussian
-    >>> from ismlit.reduction import Extension
-    >>> from ismlit.spectral import JointProblem, alternate
+    >>> from ismlit.estimators.reduction import Extension
+    >>> from ismlit.solvers.spectral import JointProblem, alternate
     >>> X = np.array([[0.0], [1.0], [8.0], [9.0]])
     >>> joint = JointProblem(X, Gaussian(2.0))
     >>> found = alternate(joint, 1, 1)
@@ -479,7 +479,7 @@ class UnsupervisedIKDR(ClusteringIKDR):
     bandwidth : float, str or function, default="silhouette"
         As for `SupervisedIKDR`; and "silhouette": nine shares of the median distance are tried,
         and the one whose clusters stand apart best in U is kept
-        (`ismlit.spectral.embedding_silhouette`, which sees no classes).
+        (`ismlit.solvers.spectral.embedding_silhouette`, which sees no classes).
     normalize : {"none", "degrees", "centred"}, default="degrees"
         "degrees": divide the kernel by the roots of its row sums, as spectral clustering does;
         "centred": centre it afterwards, too; "none": centre it alone.

@@ -2,7 +2,7 @@
 
 ISM is the self-consistent-field iteration of a nonlinear eigenproblem. As published it can
 cycle, and each step forms Phi. Here a plain step goes first; from where it leads, L-BFGS climbs by
-gradients alone, ISM's own second order being its first Hessian (`ismlit.lbfgs`). Should that fail,
+gradients alone, ISM's own second order being its first Hessian (`lbfgs`). Should that fail,
 a level shift and a test of each step make ISM monotone (book: "When ISM does not converge"), and
 an escape step leaves stationary points that are not local maxima. The steps are functions of one
 signature below, tried in the order of `STEPS`; the numbers that they go by are those of
@@ -19,9 +19,9 @@ from functools import partial
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ismlit.bandwidth import as_kernel
-from ismlit.features import FeatureProblem
-from ismlit.grassmann import (
+from ismlit.problems.bandwidth import as_kernel
+from ismlit.problems.features import FeatureProblem
+from ismlit.problems.grassmann import (
     Curvature,
     Scaling,
     SecondOrder,
@@ -36,11 +36,11 @@ from ismlit.grassmann import (
     projector_distance,
     top_eigenvectors,
 )
-from ismlit.kernels import Gaussian
-from ismlit.lbfgs import Memory
-from ismlit.pairs import ConstantKernelError
-from ismlit.problem import Objective, Problem, TwiceDifferentiable
-from ismlit.starts import look_around, starting_point
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import ConstantKernelError
+from ismlit.problems.problem import Objective, Problem, TwiceDifferentiable
+from ismlit.solvers.lbfgs import Memory
+from ismlit.solvers.starts import look_around, starting_point
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def ism(
     ----------
     X : array of shape (n, d), or a problem
         Samples in rows; float32 stays float32. Polynomial kernels expect centred columns. A
-        problem (`Problem`, or any `ismlit.problem.Objective`) brings its own gamma and kernel:
+        problem (`Problem`, or any `Objective` of its module) brings its own gamma and kernel:
         ``ism(problem, q=2)``.
     gamma : Gamma, DenseGamma, or symmetric array of shape (n, n)
         For class labels y: ``label_gamma(y)``.
@@ -166,7 +166,7 @@ def ism(
         Workers of joblib, threads by default.
     random_features : int, optional
         Replace the Gaussian kernel by so many random features: O(n) time, approximate J, no
-        second-order test. See `ismlit.features.FeatureProblem`.
+        second-order test. See `ismlit.problems.features.FeatureProblem`.
     random_state : int, RandomState, optional
         For init="random" and random_features.
     callback : callable, optional

@@ -96,7 +96,7 @@ def pieces(text):
 
     Examples
     --------
-    >>> from ismlit.edition.formulas import pieces
+    >>> from tools.site.formulas import pieces
     >>> [piece.kind for piece in pieces("By (5.2) the best W has Phi W = W Lambda.")]
     ['text', 'claim', 'text', 'tex', 'text', 'tex', 'text']
     """

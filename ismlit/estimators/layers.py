@@ -16,15 +16,15 @@ from scipy.linalg import eigh, svd
 from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from ismlit.bandwidth import best_bandwidth
-from ismlit.dependence import Alignment, ideal_hsic, separation
-from ismlit.features import even_frequencies, waves
-from ismlit.gamma import label_gamma
-from ismlit.kernels import Gaussian
-from ismlit.pairs import ConstantKernelError, betas, gram, squared_distances
-from ismlit.problem import Problem
-from ismlit.solver import ism
-from ismlit.starts import starting_point
+from ismlit.problems.bandwidth import best_bandwidth
+from ismlit.problems.dependence import Alignment, ideal_hsic, separation
+from ismlit.problems.features import even_frequencies, waves
+from ismlit.problems.gamma import label_gamma
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import ConstantKernelError, betas, gram, squared_distances
+from ismlit.problems.problem import Problem
+from ismlit.solvers.solver import ism
+from ismlit.solvers.starts import starting_point
 
 MOST_PAIRS = 2000  # with random features: most samples all of whose pairs are summed,
 SAMPLE = 1000  # and on how many HSIC is measured when there are more
@@ -42,7 +42,7 @@ class Centred:
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.layers import Centred
+    >>> from ismlit.estimators.layers import Centred
     >>> X = np.array([[1.0, 5.0], [3.0, 9.0]])
     >>> Centred(X.mean(axis=0))(X)
     array([[-1., -2.],
@@ -66,7 +66,7 @@ class GramColumns:
     --------
     >>> import numpy as np
     >>> from ismlit import Gaussian
-    >>> from ismlit.layers import GramColumns
+    >>> from ismlit.estimators.layers import GramColumns
     >>> features = GramColumns(np.array([[0.0], [1.0], [2.0]]), Gaussian(1.0))
     >>> features(np.array([[0.0], [1.5]])).round(2)
     array([[1.  , 0.61, 0.14],
@@ -87,8 +87,8 @@ class Waves:
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.features import even_frequencies
-    >>> from ismlit.layers import Waves
+    >>> from ismlit.problems.features import even_frequencies
+    >>> from ismlit.estimators.layers import Waves
     >>> features = Waves(even_frequencies(1, 1024, 0))  # sigma = 1
     >>> R = features(np.array([[0.0], [1.0]]))
     >>> (R @ R.T).round(2)  # exp(-1/2) = 0.61
@@ -161,7 +161,7 @@ def geometry(Z, kernel, y):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from ismlit import Gaussian
-    >>> from ismlit.layers import geometry
+    >>> from ismlit.estimators.layers import geometry
     >>> X, y = load_iris(return_X_y=True)
     >>> measured = geometry(X, Gaussian(1.0), y)
     >>> {key: round(measured[key], 2) for key in ("H", "T", "C")}

@@ -14,8 +14,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_random_state
 
-from ismlit.dependence import separation
-from ismlit.kernels import (
+from ismlit.problems.dependence import separation
+from ismlit.problems.kernels import (
     Gaussian,
     Kernel,
     Linear,
@@ -78,7 +78,7 @@ def neighbour_distance(X, k=7):
 
     Examples
     --------
-    >>> from ismlit.bandwidth import neighbour_distance
+    >>> from ismlit.problems.bandwidth import neighbour_distance
     >>> neighbour_distance([[0.0], [1.0], [3.0], [7.0]], k=1).round(2)
     array([1., 1., 2., 4.])
     """
@@ -97,7 +97,7 @@ def projected_distance(X, q, **options):
     --------
     >>> import numpy as np
     >>> from ismlit import median_distance
-    >>> from ismlit.bandwidth import projected_distance
+    >>> from ismlit.problems.bandwidth import projected_distance
     >>> X = np.random.default_rng(0).standard_normal((500, 50))
     >>> round(projected_distance(X, 2), 1), round(median_distance(X[:, :2]), 1)
     (2.0, 1.6)
@@ -115,7 +115,7 @@ def self_tuning_kernel(X, neighbours=7):
     --------
     >>> import numpy as np
     >>> from ismlit import gram
-    >>> from ismlit.bandwidth import self_tuning_kernel
+    >>> from ismlit.problems.bandwidth import self_tuning_kernel
     >>> X = np.array([[0.0], [1.0], [10.0], [20.0]])  # a close pair and a wide one
     >>> gram(self_tuning_kernel(X, neighbours=1), X).round(2)
     array([[1.  , 0.37, 0.  , 0.  ],
@@ -147,7 +147,7 @@ def max_separation(X, y, *, bounds=(0.05, 20.0)):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from ismlit import median_distance
-    >>> from ismlit.bandwidth import max_separation
+    >>> from ismlit.problems.bandwidth import max_separation
     >>> X, y = load_iris(return_X_y=True)
     >>> round(max_separation(X, y), 2), round(median_distance(X), 2)
     (1.42, 2.33)
@@ -177,8 +177,8 @@ def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from ismlit import normalized_hsic
-    >>> from ismlit.bandwidth import best_bandwidth
-    >>> from ismlit.pairs import squared_distances
+    >>> from ismlit.problems.bandwidth import best_bandwidth
+    >>> from ismlit.problems.pairs import squared_distances
     >>> X, y = load_iris(return_X_y=True)
     >>> score = lambda K: normalized_hsic(K, y)
     >>> sigma, value = best_bandwidth(squared_distances(X), score, 0.1, 10.0)
@@ -249,7 +249,7 @@ def as_kernel(kernel, X, bandwidth="median", q=None):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from ismlit.bandwidth import as_kernel
+    >>> from ismlit.problems.bandwidth import as_kernel
     >>> X = load_iris().data
     >>> as_kernel("gaussian", X, bandwidth=2.0), as_kernel("polynomial", X)
     (Gaussian(sigma=2.0), Polynomial(degree=3, c=1.0))

@@ -2,7 +2,7 @@
 
 A pass visits each unordered pair of samples once, in square tiles, so memory is O(n * tile) and
 half of the n^2 work is saved by symmetry. `Pairs` is the Gram matrix as an operator, which needs
-no Gamma; `ismlit.problem` puts weights on the pairs.
+no Gamma; `ismlit.problems.problem` puts weights on the pairs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_array
 from threadpoolctl import ThreadpoolController
 
-from ismlit.kernels import Kernel
+from ismlit.problems.kernels import Kernel
 
 
 class ConstantKernelError(ValueError):
@@ -77,7 +77,7 @@ def squared_distances(Z):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.pairs import squared_distances
+    >>> from ismlit.problems.pairs import squared_distances
     >>> squared_distances(1e9 + np.array([[0.0], [1.0], [5.0]]))  # a far origin costs no digits
     array([[ 0.,  1., 25.],
            [ 1.,  0., 16.],
@@ -139,7 +139,7 @@ def float_array(A, least=1):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.pairs import float_array
+    >>> from ismlit.problems.pairs import float_array
     >>> A = np.eye(2)
     >>> float_array(A) is A, float_array([[1, 2]])
     (True, array([[1., 2.]]))
@@ -231,7 +231,7 @@ class Pairs(Samples):
     --------
     >>> import numpy as np
     >>> from ismlit import Gaussian, gram
-    >>> from ismlit.pairs import Pairs
+    >>> from ismlit.problems.pairs import Pairs
     >>> X = np.array([[0.0], [1.0], [3.0]])
     >>> K = Pairs(X, Gaussian(1.0)).gram_operator(np.eye(1))
     >>> bool(np.allclose(K @ np.ones(3), gram(Gaussian(1.0), X).sum(axis=1)))

@@ -15,10 +15,7 @@ from scipy.special import log_softmax
 from sklearn.utils.class_weight import compute_sample_weight
 from tqdm import tqdm
 
-from ismlit.features import even_frequencies
-from ismlit.gamma import label_gamma
-from ismlit.kernels import Gaussian
-from ismlit.layers import (
+from ismlit.estimators.layers import (
     MOST_PAIRS,
     GramColumns,
     Layer,
@@ -27,9 +24,12 @@ from ismlit.layers import (
     class_sizes,
     log_cosines,
 )
-from ismlit.problem import Problem
-from ismlit.solver import ism
-from ismlit.starts import starting_point
+from ismlit.problems.features import even_frequencies
+from ismlit.problems.gamma import label_gamma
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.problem import Problem
+from ismlit.solvers.solver import ism
+from ismlit.solvers.starts import starting_point
 
 ROWS = 150  # by class shares, on which a bandwidth is searched
 PATIENCE = 2  # ridges in a row that may fail to help before the walk down the ridges ends
@@ -46,7 +46,7 @@ def spaced(rows, size):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.early_stopping import spaced
+    >>> from ismlit.estimators.early_stopping import spaced
     >>> spaced(np.arange(9), 3)
     array([1, 4, 7])
     """
@@ -65,7 +65,7 @@ def spread_rows(index, most):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.early_stopping import spread_rows
+    >>> from ismlit.estimators.early_stopping import spread_rows
     >>> spread_rows(np.array([0, 0, 0, 0, 0, 0, 1, 1, 1]), 6)
     array([0, 2, 3, 5, 6, 8])
     """
@@ -80,7 +80,7 @@ def hold_out(index, share):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.early_stopping import hold_out
+    >>> from ismlit.estimators.early_stopping import hold_out
     >>> hold_out(np.array([0, 0, 0, 0, 1, 1, 2]), 0.25)
     array([False, False,  True, False, False,  True, False])
     """
@@ -116,8 +116,8 @@ class RidgeDirections:
     --------
     >>> import numpy as np
     >>> from ismlit import Gaussian
-    >>> from ismlit.early_stopping import RidgeDirections
-    >>> from ismlit.layers import GramColumns
+    >>> from ismlit.estimators.early_stopping import RidgeDirections
+    >>> from ismlit.estimators.layers import GramColumns
     >>> Z = np.array([[0.0], [1.0], [3.0], [4.0]])
     >>> space = RidgeDirections(GramColumns(Z, Gaussian(1.0)), Z, np.eye(2)[[0, 0, 1, 1]])
     >>> A, images = space(0.1)

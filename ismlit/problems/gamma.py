@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from sklearn.utils import check_array, column_or_1d
 
-from ismlit.pairs import float_array
+from ismlit.problems.pairs import float_array
 
 FEW, MOST = 24, 2000  # columns of F up to which they are multiplied, and classes of a table
 
@@ -127,7 +127,7 @@ class DenseGamma:
     --------
     >>> import numpy as np
     >>> from ismlit import Gaussian, ism
-    >>> from ismlit.gamma import DenseGamma
+    >>> from ismlit.problems.gamma import DenseGamma
     >>> gamma = DenseGamma(np.array([[0, 1, -1], [1, 0, 0], [-1, 0, 0]], float))  # 0 like 1, not 2
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     >>> abs(ism(X, gamma, Gaussian(1.0), 1).W).round(2)
@@ -187,7 +187,7 @@ def distinct_rows(F):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.gamma import distinct_rows
+    >>> from ismlit.problems.gamma import distinct_rows
     >>> distinct_rows(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]))
     (array([1, 0]), array([1, 0, 1]))
     """
@@ -205,7 +205,7 @@ def as_gamma(gamma):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.gamma import as_gamma
+    >>> from ismlit.problems.gamma import as_gamma
     >>> as_gamma(np.array([[0.0, 1.0], [1.0, 0.0]])) @ np.array([3.0, 5.0])
     array([5., 3.])
     """
@@ -292,7 +292,7 @@ def class_table(y, balanced=False):
 
     Examples
     --------
-    >>> from ismlit.gamma import class_table
+    >>> from ismlit.problems.gamma import class_table
     >>> table, sizes = class_table(["a", "a", "a", "a", "b"])
     >>> table.round(2)
     array([[ 0.08, -0.32],
@@ -312,7 +312,7 @@ def embedding_gamma(U, degrees=None):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.gamma import embedding_gamma
+    >>> from ismlit.problems.gamma import embedding_gamma
     >>> U = np.array([[0.5], [0.5], [-0.5], [-0.5]])  # two clusters
     >>> embedding_gamma(U).to_dense()
     array([[ 0.25,  0.25, -0.25, -0.25],
@@ -332,7 +332,7 @@ def alternative_gamma(U, y, weight, degrees=None):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.gamma import alternative_gamma
+    >>> from ismlit.problems.gamma import alternative_gamma
     >>> U = np.array([[0.5], [0.5], [-0.5], [-0.5]])
     >>> alternative_gamma(U, [0, 1, 0, 1], weight=0.25).to_dense()
     array([[ 0.125,  0.375, -0.375, -0.125],
@@ -372,7 +372,7 @@ def guidance_gamma(y, weight):
 
     Examples
     --------
-    >>> from ismlit.gamma import guidance_gamma
+    >>> from ismlit.problems.gamma import guidance_gamma
     >>> guidance_gamma([0, 1, -1], weight=2.0).to_dense().round(2)  # of the third nothing is known
     array([[ 1., -1.,  0.],
            [-1.,  1.,  0.],
@@ -406,7 +406,7 @@ def known_labels(y):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.gamma import known_labels
+    >>> from ismlit.problems.gamma import known_labels
     >>> known_labels(np.array([0, -1, 1]))
     array([ True, False,  True])
     """

@@ -1,7 +1,7 @@
 """What L-BFGS needs on the Grassmann manifold: the pairs that it remembers, carried along.
 
 Its first Hessian is ISM's own. At a frame W of Phi's eigenvectors half of minus the Hessian of J
-is Kd - M (`ismlit.grassmann.Scaling` inverts |Kd|); a plain step of ISM is Newton's step without
+is Kd - M (`grassmann.Scaling` inverts |Kd|); a plain step of ISM is Newton's step without
 M, and the pairs that L-BFGS gathers stand for what M does (book: "Why it cycles, and how to
 climb").
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ismlit.grassmann import outside
+from ismlit.problems.grassmann import outside
 
 FADES = 0.8  # what the last steps say of a scaling counts so much less with every step
 
@@ -32,7 +32,7 @@ class Memory:
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.lbfgs import Memory
+    >>> from ismlit.solvers.lbfgs import Memory
     >>> memory = Memory(5)
     >>> memory.add(np.array([[0.0], [1.0]]), np.array([[0.0], [4.0]]))
     >>> memory.ascent(np.array([[0.0], [8.0]]), lambda G: G).ravel()  # 8 over a curvature of 4

@@ -13,12 +13,12 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from ismlit.base import FLOATS, check_parameters
-from ismlit.gamma import guidance_gamma
-from ismlit.pairs import ConstantKernelError
-from ismlit.reduction import BANDWIDTH, ClusteringIKDR, none_serves
-from ismlit.solver import ism
-from ismlit.spectral import JointProblem, cluster_rows, embedding_silhouette
+from ismlit.estimators.base import FLOATS, check_parameters
+from ismlit.estimators.reduction import BANDWIDTH, ClusteringIKDR, none_serves
+from ismlit.problems.gamma import guidance_gamma
+from ismlit.problems.pairs import ConstantKernelError
+from ismlit.solvers.solver import ism
+from ismlit.solvers.spectral import JointProblem, cluster_rows, embedding_silhouette
 
 WALK = dict(
     solver=partial(ism, tol=1e-3, max_iter=20, escape=False), max_iter=None, max_turns=10, tol=1e-4
@@ -173,7 +173,7 @@ def novelty(labels, y):
 
     Examples
     --------
-    >>> from ismlit.kdac import novelty
+    >>> from ismlit.estimators.kdac import novelty
     >>> known = [0, 0, 1, 1]
     >>> round(float(novelty(["a", "a", "b", "b"], known)), 2)
     1.0

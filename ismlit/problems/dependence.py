@@ -6,8 +6,8 @@ import numpy as np
 from scipy.optimize import nnls
 from sklearn.utils import check_array, column_or_1d
 
-from ismlit.gamma import class_table, label_gamma
-from ismlit.pairs import ConstantKernelError, gram
+from ismlit.problems.gamma import class_table, label_gamma
+from ismlit.problems.pairs import ConstantKernelError, gram
 
 
 def _gram_of(data):
@@ -21,7 +21,7 @@ def gram_of_labels(y):
 
     Examples
     --------
-    >>> from ismlit.dependence import gram_of_labels
+    >>> from ismlit.problems.dependence import gram_of_labels
     >>> gram_of_labels(["a", "b", "a"])
     array([[1., 0., 1.],
            [0., 1., 0.],
@@ -109,7 +109,7 @@ def ideal_hsic(y, balanced=False):
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
     >>> from ismlit import Gaussian, gram, label_gamma
-    >>> from ismlit.dependence import ideal_hsic
+    >>> from ismlit.problems.dependence import ideal_hsic
     >>> X, y = load_iris(return_X_y=True)
     >>> value = np.sum(label_gamma(y).to_dense() * gram(Gaussian(1.0), X))
     >>> round(float(value) / ideal_hsic(y), 2)
@@ -126,7 +126,7 @@ class Alignment:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from ismlit import Gaussian, gram, label_gamma
-    >>> from ismlit.dependence import Alignment
+    >>> from ismlit.problems.dependence import Alignment
     >>> X, y = load_iris(return_X_y=True)
     >>> align = Alignment(label_gamma(y))
     >>> [round(float(align(gram(Gaussian(sigma), X))), 2) for sigma in (0.1, 1.0, 10.0)]
@@ -156,7 +156,7 @@ def separation(K, same):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from ismlit import Gaussian, gram
-    >>> from ismlit.dependence import separation
+    >>> from ismlit.problems.dependence import separation
     >>> X, y = load_iris(return_X_y=True)
     >>> same = y[:, None] == y
     >>> [round(separation(gram(Gaussian(sigma), X), same), 2) for sigma in (0.1, 1.0, 10.0)]
@@ -187,7 +187,7 @@ def aligned_sum(kernels, X, y):
     --------
     >>> from ismlit import Gaussian, Linear, Polynomial
     >>> from ismlit.datasets import make_rings
-    >>> from ismlit.dependence import aligned_sum
+    >>> from ismlit.problems.dependence import aligned_sum
     >>> X, y, plane = make_rings(random_state=0)
     >>> found = aligned_sum([Linear(), Polynomial(2), Gaussian(1.0)], X @ plane, y)
     >>> [kernel for _, kernel in found.terms()]

@@ -31,7 +31,7 @@ def principal_angles(W1, W2):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.grassmann import principal_angles
+    >>> from ismlit.problems.grassmann import principal_angles
     >>> np.degrees(principal_angles([[1.0], [0.0]], [[0.6], [0.8]])).round(2)
     array([53.13])
     """
@@ -44,7 +44,7 @@ def outside(A, W):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.grassmann import outside
+    >>> from ismlit.problems.grassmann import outside
     >>> outside(np.array([[3.0], [4.0]]), np.array([[1.0], [0.0]]))
     array([[0.],
            [4.]])
@@ -58,7 +58,7 @@ def fixed_signs(W):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.grassmann import fixed_signs
+    >>> from ismlit.problems.grassmann import fixed_signs
     >>> fixed_signs(np.array([[0.6, 0.8], [-0.8, 0.6]]))
     array([[-0.6,  0.8],
            [ 0.8,  0.6]])
@@ -72,7 +72,7 @@ def projector_distance(W1, W2):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.grassmann import projector_distance
+    >>> from ismlit.problems.grassmann import projector_distance
     >>> W = np.eye(3)[:, :2]
     >>> projector_distance(W, W[:, ::-1])  # other columns, the same plane
     0.0
@@ -88,7 +88,7 @@ def geodesic(W, Z, t):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.grassmann import geodesic, principal_angles
+    >>> from ismlit.problems.grassmann import geodesic, principal_angles
     >>> W, Z = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
     >>> np.degrees(principal_angles(W, geodesic(W, Z, np.pi / 6))).round(2)
     array([30.])
@@ -107,7 +107,7 @@ def top_eigenvectors(matrix, q):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.grassmann import top_eigenvectors
+    >>> from ismlit.problems.grassmann import top_eigenvectors
     >>> values, vectors = top_eigenvectors(np.diag([1.0, 3.0, 2.0]), 2)
     >>> values, abs(vectors).round(2)
     (array([3., 2.]), array([[0., 0.],
@@ -130,7 +130,7 @@ def extreme_eigenvectors(matrix, m, which, tol=1e-9):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.grassmann import extreme_eigenvectors
+    >>> from ismlit.problems.grassmann import extreme_eigenvectors
     >>> extreme_eigenvectors(np.diag([1.0, -3.0, 2.0]), 1, "LM")[0]
     array([-3.])
     """
@@ -161,7 +161,7 @@ def nearest_frame(W):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.grassmann import nearest_frame
+    >>> from ismlit.problems.grassmann import nearest_frame
     >>> W = np.array([[1.0 + 1e-6], [0.0]], dtype="float32")
     >>> float(nearest_frame(W)[0, 0])
     1.0
@@ -195,7 +195,7 @@ def half_gradient(phi, W):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.grassmann import half_gradient
+    >>> from ismlit.problems.grassmann import half_gradient
     >>> half_gradient(np.diag([3.0, 1.0]), np.array([[0.6], [0.8]])).round(2)
     array([[ 0.77],
            [-0.58]])
@@ -212,7 +212,7 @@ def first_order_residual(phi, W):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.grassmann import first_order_residual
+    >>> from ismlit.problems.grassmann import first_order_residual
     >>> phi = np.diag([3.0, 1.0])
     >>> first_order_residual(phi, np.array([[1.0], [0.0]]))  # an eigenvector
     0.0
@@ -269,7 +269,7 @@ class Scaling:
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.grassmann import Scaling
+    >>> from ismlit.problems.grassmann import Scaling
     >>> scaling = Scaling(np.diag([3.0, 1.0, 0.0]), np.eye(3)[:, :1])
     >>> scaling(np.array([[0.0], [4.0], [6.0]])).ravel()  # over 3 - 1 and 3 - 0
     array([0., 2., 2.])
@@ -316,7 +316,7 @@ class SecondOrder:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from ismlit import Gaussian, ism, label_gamma
-    >>> from ismlit.grassmann import SecondOrder
+    >>> from ismlit.problems.grassmann import SecondOrder
     >>> X, y = load_iris(return_X_y=True)
     >>> result = ism(X, label_gamma(y), Gaussian(1.0), 2)
     >>> second = SecondOrder(result.problem, result.W, result.problem.phi(result.W))

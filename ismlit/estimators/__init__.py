@@ -1,0 +1,1 @@
+"""What scikit-learn's users take: reductions, KDAC, and kernel dependence networks."""

@@ -1,0 +1,1 @@
+"""How it is maximised: starts, ISM, certificates, and a clustering and W in turns."""

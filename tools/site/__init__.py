@@ -1,0 +1,1 @@
+"""The verdict pages of the site, made from the ledger."""
