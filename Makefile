@@ -21,7 +21,6 @@ QUICK := $(if $(SLOW),, and not slow)$(if $(WEEKLY),, and not weekly)
 CELLS := $(if $(SLOW),,-m "not slow")
 CORE := kernels pairs gamma problem grassmann lbfgs starts bandwidth
 SEED ?= 1
-N ?= 100
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -68,8 +67,10 @@ experiments: $(STAMP) ## recompute the tables of the thesis (ARGS="table-5.4 --q
 bench: $(STAMP) ## time the library and compare (ARGS)
 	$(PY) -m tools.bench $(ARGS)
 
-mutants: $(STAMP) ## random mutants of the library: do the tests notice? (SEED=1 N=100 ARGS)
-	$(PY) -m tools.mutants --seed $(SEED) --number $(N) $(ARGS)
+mutants: $(STAMP) ## mutate the library with mutmut: do its tests notice? (MUTANTS="ismlit.problems.gamma*")
+	$(PIP) --no-build-isolation -e '.[mutants]'
+	OMP_NUM_THREADS=1 $(PY) -m mutmut run --max-children $(JOBS) $(MUTANTS)
+	$(PY) -m mutmut results
 
 sabotage: $(STAMP) ## falsify the formulas behind each claim: do the checks notice? (SEED=1 ARGS)
 	$(PY) -m tools.sabotage --seed $(SEED) $(ARGS)
@@ -86,7 +87,7 @@ lock: ## write the lock of Python 3.11 (UPGRADE=--upgrade for newer versions; ne
 		--generate-hashes --no-header --no-annotate $(UPGRADE) --quiet --output-file $(LOCK)
 
 clean: ## remove what was built; the environment, MathJax and the Python for browsers stay
-	rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf _build dist mutants .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find book ismlit tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml $(LOCK)

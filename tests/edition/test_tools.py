@@ -14,7 +14,6 @@ PROGRAMS = (
     "browser_python",
     "build_book",
     "execute_notebooks",
-    "mutants",
     "offline",
     "print_book",
     "record",
