@@ -180,3 +180,15 @@ def test_a_formula_takes_beta_and_xp():
     with pytest.raises(TypeError, match=r"xp\.sqrt, not np\.sqrt") as caught:
         Kernel(lambda beta, xp: -np.sqrt(1 + beta)).df(np.ones(2))
     assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("orders", [(0,), (2, 0), (0, 1, 2)])
+@pytest.mark.parametrize(
+    "kernel", [*map(Polynomial, (1, 2, 3, 9)), Gaussian(0.7), Multiquadratic()]
+)
+def test_value_and_derivatives_at_once_are_those_one_by_one(kernel, orders):
+    beta = np.linspace(0.1, 2, 5)
+    found = kernel.f_and_derivatives(kernel.argument * beta, orders)
+    for order, (number, values) in zip(orders, found):
+        one = (kernel.f, kernel.df, kernel.d2f)[order](beta)
+        assert_allclose(number * np.broadcast_to(values, beta.shape), one, rtol=1e-12)

@@ -22,6 +22,7 @@ from ismlit.solvers.spectral import (
     JointProblem,
     _Turns,
     alternate,
+    cluster_rows_given,
     embedding_silhouette,
 )
 from tests.problems import orthonormal
@@ -359,3 +360,14 @@ def test_the_affinity_formed_at_once_is_that_of_its_products(normalize, kernel, 
         affinity = Affinity(Pairs(X, kernel), W, normalize, **options)
         products = affinity @ np.eye(40)
         assert_allclose(affinity.dense(), products, atol=1e-12 * np.abs(products).max())
+
+
+@pytest.mark.parametrize("named", [0, 1])
+def test_given_rows_keep_their_cluster_against_the_embedding(named, rng):
+    U = np.repeat([-1.0, 1.0], 20)[:, None] + 0.1 * rng.standard_normal((40, 1))
+    given = np.full(40, -1)
+    given[[0, 1, 2]], given[[20, 21, 22]] = named, 1 - named
+    given[39] = named  # deep in the other cluster
+    labels = cluster_rows_given(U, 2, given, random_state=0)
+    assert np.array_equal(labels[:39], np.repeat([named, 1 - named], 20)[:39])
+    assert labels[39] == named
