@@ -84,6 +84,8 @@ def plain_ism(solver, R, sigma):
 class KNetVariant(KNetClustering):
     """KNet with what the thesis tries, and with degrees that move.
 
+    Its other parameters, and the attributes, are those of `KNetClustering`.
+
     Parameters
     ----------
     update : {"eig", "sma"}, default="eig"
@@ -94,8 +96,6 @@ class KNetVariant(KNetClustering):
     degrees : {"frozen", "moving"}, default="frozen"
         Whether the degrees are held while psi moves, as in Algorithm 3. If they move, every step
         uses all samples, and images may hardly move (claim new-moving-degrees).
-
-    The others, and the attributes, are those of `ismlit.edition.knet.KNetClustering`.
 
     Examples
     --------
