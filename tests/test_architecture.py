@@ -1,7 +1,6 @@
 """The house rules: imports point one way and are light, one word for one thing, all explained."""
 
 import ast
-import doctest
 import importlib
 import inspect
 import re
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 
 import ismlit
-from ismlit.edition.ledger import ledger
 from ismlit.estimators.base import PARAMETERS
 
 PACKAGE = Path(ismlit.__file__).parent
@@ -28,11 +26,6 @@ STOREYS = {
 MODULES = [
     f"{storey}.{name}".lstrip(".") for storey, names in STOREYS.items() for name in names.split()
 ]
-EDITION = sorted(
-    ".".join(("edition", *path.relative_to(PACKAGE / "edition").with_suffix("").parts))
-    for path in (PACKAGE / "edition").rglob("*.py")
-    if path.stem not in ("__init__", "__main__")
-)
 
 
 def source(module):
@@ -237,11 +230,25 @@ def test_names_of_other_libraries_get_a_hint(rng):
             ismlit.SupervisedIKDR(1, kernel=name).fit(rng.standard_normal((9, 2)), np.arange(9) % 2)
 
 
+def test_editors_and_type_checkers_see_every_name():
+    """The stub imports each public name from the module that gives it at run time."""
+    package = Path(ismlit.__file__).parent
+    assert (package / "py.typed").exists()
+    seen = {}
+    for node in ast.parse((package / "__init__.pyi").read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            seen |= {alias.name: node.module for alias in node.names}
+    assert set(seen) == set(ismlit.__all__)
+    for name in set(seen) - {"datasets"}:
+        assert getattr(importlib.import_module(seen[name]), name) is getattr(ismlit, name)
+
+
 # ---------------------------------------------------------------- explained
 
 
 def public(module):
-    loaded = importlib.import_module(f"ismlit.{module}")
+    """(name, thing) of the public functions, classes and methods that a module defines."""
+    loaded = importlib.import_module(module)
     for name, thing in vars(loaded).items():
         here = getattr(thing, "__module__", None) == loaded.__name__
         documented = inspect.isclass(thing) or inspect.isfunction(thing)
@@ -254,72 +261,7 @@ def public(module):
                     yield f"{name}.{method}", getattr(thing, method)
 
 
-@pytest.mark.parametrize("module", MODULES + EDITION)
+@pytest.mark.parametrize("module", MODULES)
 def test_public_things_have_docstrings(module):
-    missing = [name for name, thing in public(module) if not inspect.getdoc(thing)]
+    missing = [name for name, thing in public(f"ismlit.{module}") if not inspect.getdoc(thing)]
     assert not missing
-
-
-@pytest.mark.parametrize("module", MODULES + EDITION)
-def test_claims_named_in_docstrings_are_in_the_ledger(module):
-    kinds = "eq|tab|thm|lem|alg|def|prop|cor|new|txt|neurips|icml|fkdac|aistats"
-    named = re.findall(rf"\b(?:{kinds})-[0-9A-Za-z][\w.-]*\w", "".join(claims_of(module)))
-    assert [claim for claim in named if claim not in ledger()] == []
-
-
-def claims_of(module):
-    """What stands behind "Claim:" or "Claims:" in a module's docstrings."""
-    return re.findall(r"\bClaims?:?((?:[^.]|\.(?=\w))*)\.", source(module))
-
-
-def documented():
-    """(module, name) of everything that the reference shows."""
-    pages = sorted((PACKAGE.parent / "book" / "reference").glob("*.md"))
-    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
-    yield from re.findall(r"autoclass:: ismlit\.([\w.]+)\.(\w+)", text)
-    for module, members in re.findall(r"automodule:: ismlit\.([\w.]+)\n +:members:(.*)", text):
-        names = [name.strip() for name in members.split(",") if name.strip()]
-        for name in names or [name for name, _ in public(module) if "." not in name]:
-            yield module, name
-
-
-REFERENCE = list(documented())
-
-
-def needs_no_example(module, name):
-    """What downloads a file, re-runs a notebook, draws the front page, or is an error or a row."""
-    downloads = module == "edition.loaders" and name.startswith(("load_", "fetch"))
-    return downloads or name in ("rerun", "turning", "Claim", "ClaimError", "Count", "View")
-
-
-@pytest.mark.parametrize(("module", "name"), REFERENCE)
-def test_the_reference_has_examples(module, name):
-    if not needs_no_example(module, name):
-        thing = getattr(importlib.import_module(f"ismlit.{module}"), name)
-        assert ">>> " in inspect.getdoc(thing)
-
-
-def test_the_reference_has_all_that_is_promised():
-    shown = {name for _, name in REFERENCE}
-    assert set(ismlit.__all__) - shown == {"datasets"}
-
-
-@pytest.mark.parametrize("module", MODULES + EDITION)
-def test_examples_run(module):
-    found = doctest.testmod(importlib.import_module(f"ismlit.{module}"))
-    assert found.failed == 0
-    shown = [name for home, name in REFERENCE if home == module]
-    assert found.attempted > 0 or all(needs_no_example(module, name) for name in shown)
-
-
-def test_editors_and_type_checkers_see_every_name():
-    """The stub imports each public name from the module that gives it at run time."""
-    package = Path(ismlit.__file__).parent
-    assert (package / "py.typed").exists()
-    seen = {}
-    for node in ast.parse((package / "__init__.pyi").read_text("utf-8")).body:
-        if isinstance(node, ast.ImportFrom):
-            seen |= {alias.name: node.module for alias in node.names}
-    assert set(seen) == set(ismlit.__all__)
-    for name in set(seen) - {"datasets"}:
-        assert getattr(importlib.import_module(seen[name]), name) is getattr(ismlit, name)

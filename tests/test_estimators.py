@@ -2,7 +2,6 @@
 
 import warnings
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import sklearn
@@ -38,7 +37,6 @@ from ismlit import (
     label_gamma,
     median_distance,
 )
-from ismlit.edition.plots import plot_decision, plot_layers, plot_loadings, plot_projection
 
 ALL = [
     SupervisedIKDR,
@@ -81,21 +79,6 @@ def test_pandas_goes_in_and_comes_out(estimator, two_groups):
         options = dict(layer=1) if name == "first images" else {}
         assert isinstance(value, np.ndarray)
         assert_allclose(value, getattr(model, name.removeprefix("first "))(frame, **options))
-
-
-def test_plots_take_frames_and_estimators_that_give_frames(two_groups):
-    pd = pytest.importorskip("pandas")
-    X, y = two_groups
-    frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
-    with sklearn.config_context(transform_output="pandas"):
-        network = KernelDependenceNetwork().fit(frame, y)
-        assert len(plot_layers(network, frame, y)) == len(network.layers_)
-        drawn = plot_decision(network, frame, y)
-        assert (drawn.get_xlabel(), drawn.get_ylabel()) == ("a", "b")
-        model = SupervisedIKDR(2).fit(frame, y)
-        assert len(plot_projection(model.transform(frame), y).collections) == 2
-        assert len(plot_loadings(model.W_, frame.columns).get_yticklabels()) == 2
-    plt.close("all")
 
 
 @pytest.mark.parametrize("estimator", WITH_CLASSES)

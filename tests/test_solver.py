@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 from ismlit import datasets
-from ismlit.edition.experiments.scaling import make_classes
 from ismlit.problems.bandwidth import median_distance
 from ismlit.problems.features import FeatureProblem
 from ismlit.problems.gamma import label_gamma
@@ -401,7 +400,9 @@ def test_a_saddle_is_left_by_a_short_step_where_a_long_one_overshoots():
 )
 def test_single_precision_reaches_what_it_can(n, d, q, classes):
     """Of thousands of samples too, whose J is known to fewer digits than a last step would add."""
-    X, y = make_classes(n, d, classes, "float32")
+    rng, y = np.random.default_rng(0), np.arange(n) % classes
+    X = rng.standard_normal((n, d)) + 1.5 * rng.standard_normal((classes, d))[y]
+    X = scale(X).astype("float32")
     task = label_gamma(y), Gaussian(median_distance(X))
     single, double = ism(X, *task, q), ism(X.astype(float), *task, q)
     assert single.converged and single.residual < 3e-5

@@ -5,8 +5,16 @@ from types import SimpleNamespace
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import sklearn
 
-from ismlit.edition.plots import plot_decision, plot_history, plot_projection
+from ismlit import KernelDependenceNetwork, SupervisedIKDR
+from ismlit.edition.plots import (
+    plot_decision,
+    plot_history,
+    plot_layers,
+    plot_loadings,
+    plot_projection,
+)
 
 
 def looks(collections):
@@ -47,3 +55,19 @@ def test_ten_classes_have_ten_regions():
     colours = plot_decision(model, X, y).images[0].get_cmap().colors
     plt.close("all")
     assert len(set(map(tuple, colours))) == 10
+
+
+def test_plots_take_frames_and_estimators_that_give_frames(rng):
+    pd = pytest.importorskip("pandas")
+    X = np.vstack([rng.normal(0, 1, (20, 3)), rng.normal(4, 1, (20, 3))])
+    y = np.repeat([0, 1], 20)
+    frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    with sklearn.config_context(transform_output="pandas"):
+        network = KernelDependenceNetwork().fit(frame, y)
+        assert len(plot_layers(network, frame, y)) == len(network.layers_)
+        drawn = plot_decision(network, frame, y)
+        assert (drawn.get_xlabel(), drawn.get_ylabel()) == ("a", "b")
+        model = SupervisedIKDR(2).fit(frame, y)
+        assert len(plot_projection(model.transform(frame), y).collections) == 2
+        assert len(plot_loadings(model.W_, frame.columns).get_yticklabels()) == 2
+    plt.close("all")
