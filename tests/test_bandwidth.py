@@ -13,12 +13,12 @@ from ismlit.problems.bandwidth import (
 
 
 def test_local_bandwidths_are_distances_to_the_seventh_neighbour(rng):
-    """By default k = 7, of the function and of both kernels that are made of it."""
+    """By default k = 7, of the function and of the kernel that is made of it."""
     X = rng.standard_normal((40, 3))
     apart = np.sqrt(np.sum((X[:, None] - X) ** 2, axis=2))
     seventh = np.sort(apart, axis=1)[:, 7]  # the 0th is the sample itself
     assert_allclose(neighbour_distance(X), seventh)
-    assert_allclose(as_kernel("relative_gaussian", X).sigmas, seventh)
+    assert_allclose(as_kernel("gaussian", X, "self_tuning").sigmas, seventh / np.sqrt(2))
     assert_allclose(self_tuning_kernel(X).sigmas, seventh / np.sqrt(2))
 
 

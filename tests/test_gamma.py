@@ -6,21 +6,16 @@ from numpy.testing import assert_allclose
 from scipy.stats import ortho_group
 from sklearn.exceptions import DataConversionWarning
 
-from ismlit.problems.dependence import aligned_sum, hsic, ideal_hsic, normalized_hsic
+from ismlit.problems.dependence import hsic, normalized_hsic
 from ismlit.problems.gamma import (
     DenseGamma,
     Gamma,
-    alternative_gamma,
     as_gamma,
-    class_table,
     embedding_gamma,
     guidance_gamma,
     label_gamma,
     one_hot,
 )
-from ismlit.problems.kernels import Gaussian, Kernel, Linear, Polynomial, Squared
-from ismlit.problems.pairs import gram
-from ismlit.problems.problem import Problem
 
 
 def centring(n):
@@ -34,27 +29,14 @@ def test_supervised_is_hyyh_for_any_labels():
     assert_allclose(label_gamma(y).to_dense(), expected, atol=1e-15)
 
 
-def test_builders_agree_with_their_formulas(rng):
-    n = 7
-    U, y, degrees = (
-        ortho_group.rvs(n, random_state=rng)[:, :2],
-        np.arange(n) % 3,
-        rng.uniform(1, 2, n),
-    )
-    H, Y, D = centring(n), one_hot(y), np.diag(degrees**-0.5)
-    cases = {
-        "unsupervised": (embedding_gamma(U, degrees), D @ H @ U @ U.T @ H @ D),
-        "alternative": (
-            alternative_gamma(U, y, 0.4, degrees),
-            D @ H @ (U @ U.T - 0.4 * Y @ Y.T) @ H @ D,
-        ),
-    }
-    for gamma, expected in cases.values():
-        assert_allclose(gamma.to_dense(), expected, atol=1e-14)
-        V = rng.standard_normal((n, 2))
-        assert_allclose(gamma @ V, expected @ V, atol=1e-13)
-        rows, columns = slice(1, 4), slice(3, 7)
-        assert_allclose(gamma.tile(rows, columns), expected[rows, columns], atol=1e-14)
+def test_gamma_of_an_embedding_is_its_formula(rng):
+    U, H = ortho_group.rvs(7, random_state=rng)[:, :2], centring(7)
+    gamma, expected = embedding_gamma(U), H @ U @ U.T @ H
+    assert_allclose(gamma.to_dense(), expected, atol=1e-14)
+    V = rng.standard_normal((7, 2))
+    assert_allclose(gamma @ V, expected @ V, atol=1e-13)
+    rows, columns = slice(1, 4), slice(3, 7)
+    assert_allclose(gamma.tile(rows, columns), expected[rows, columns], atol=1e-14)
 
 
 def test_gamma_is_centred():
@@ -92,16 +74,11 @@ def test_normalised_hsic_bounds(rng):
         (lambda: DenseGamma(np.ones((2, 3))), "square"),
         (lambda: DenseGamma([[0.0, 1], [2, 0]]), "must be symmetric"),
         (lambda: DenseGamma([[np.nan, 0], [0, 1.0]]), "NaN"),
-        (lambda: alternative_gamma(np.eye(3), [0, 1, 1], 1.0, degrees=[1, 0, 1]), "positive"),
         (lambda: hsic(np.eye(3), np.eye(4)), "one size"),
         (lambda: hsic(np.eye(3), np.eye(3), estimator="fair"), "'unbiased'"),
         (lambda: hsic(np.eye(3), np.eye(3), estimator="unbiased"), "at least 4"),
         (lambda: normalized_hsic(np.ones((3, 3)), np.eye(3)), "constant"),
         (lambda: normalized_hsic(np.full((13, 13), 1e6 / 3), np.eye(13)), "constant"),
-        (
-            lambda: alternative_gamma(np.eye(3), [0, 1, 1], 1.0, degrees=[2.0]),
-            "one degree per sample",
-        ),
         (lambda: Gamma(np.eye(3), [1, np.nan, 1]), "s must be finite"),
     ],
 )
@@ -166,35 +143,6 @@ def test_labels_in_the_place_of_gamma_get_a_hint():
             as_gamma(y)
 
 
-def test_aligned_sum_is_the_best_alignment(rng):
-    X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
-    X[:, 0] += y
-    H, target = centring(40), label_gamma(y).to_dense()
-    kernels = [Gaussian(1.0), Polynomial(3)]
-    grams = [H @ gram(k, X) @ H for k in kernels]
-    alignment = lambda w: (
-        np.sum(sum(a * G for a, G in zip(w, grams)) * target)
-        / np.linalg.norm(sum(a * G for a, G in zip(w, grams)))
-    )
-    found = aligned_sum(kernels, X, y)
-    weights = [w for w, _ in found.terms()]
-    sizes = [np.linalg.norm(G) for G in grams]
-    angles = np.linspace(0, np.pi / 2, 2001)
-    brute = max(alignment((np.cos(a) / sizes[0], np.sin(a) / sizes[1])) for a in angles)
-    assert len(weights) == 2
-    assert alignment(weights) == pytest.approx(brute, rel=1e-6)  # the grid's step squared
-    total = sum(w * G for w, G in zip(weights, grams))
-    assert np.linalg.norm(total) == pytest.approx(np.linalg.norm(target))
-
-
-def test_aligned_sum_leaves_out_what_does_not_align(rng):
-    X = np.r_[np.ones((10, 1)), -np.ones((10, 1))] + 0.1 * rng.standard_normal((20, 1))
-    found = aligned_sum([Linear(), Squared() * 1.0, Gaussian(1e-3)], X, np.arange(20) < 10)
-    assert all(weight > 0 for weight, _ in found.terms())
-    with pytest.raises(ValueError, match="positively aligned"):
-        aligned_sum([Kernel(lambda beta, xp: beta)], X, np.arange(20) < 10)
-
-
 def test_useless_or_ambiguous_guidance_is_refused():
     with pytest.raises(ValueError, match="constant"):
         guidance_gamma(np.full((60, 2), 0.1), 1.0)  # 0.1 leaves rounding behind when centred
@@ -209,19 +157,6 @@ def test_useless_or_ambiguous_guidance_is_refused():
     assert_allclose(column.F, guidance_gamma(y, 1.0).F)
 
 
-def test_aligned_sums_of_sums_work_and_bad_ones_say_why(rng):
-    X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
-    X[:, 0] += y
-    found = aligned_sum([Gaussian(2.0) + Polynomial(2), Linear()], X, y)
-    assert Problem(X, label_gamma(y), found).objective(np.eye(3, 1)) != 0
-    with pytest.raises(ValueError, match="at least one"):
-        aligned_sum([], X, y)
-    with pytest.raises(ValueError, match="constant on this data"):
-        aligned_sum([Gaussian(1e12)], X, y)
-    with pytest.raises(ValueError, match="NaN"):
-        aligned_sum([Linear()], np.where(X > 1, np.nan, X), y)
-
-
 # ---------------------------------------------------------------- classes of unequal size
 
 
@@ -234,13 +169,3 @@ def test_balanced_gamma_is_the_centred_projector_onto_the_classes(sizes):
     assert_allclose(label_gamma(y, balanced=True).to_dense(), expected, atol=1e-12)
     between = y[:, None] != y
     assert (expected[between] < 0).all()
-
-
-@pytest.mark.parametrize("balanced", [False, True])
-def test_class_table_and_ideal(balanced):
-    y = np.array([2, 0, 1, 1, 0, 1, 2, 1])
-    dense = label_gamma(y, balanced).to_dense()
-    table, sizes = class_table(y, balanced)
-    assert_allclose(dense, table[np.ix_(y, y)], atol=1e-12)
-    assert sizes.tolist() == [2, 4, 2]
-    assert ideal_hsic(y, balanced) == pytest.approx(dense[y[:, None] == y].sum())

@@ -6,7 +6,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from ismlit.problems import kernels
-from ismlit.problems.bandwidth import as_kernel, max_separation, median_distance, neighbour_distance
+from ismlit.problems.bandwidth import as_kernel, median_distance, neighbour_distance
 from ismlit.problems.kernels import (
     Gaussian,
     Kernel,
@@ -89,19 +89,6 @@ def test_median_distance_over_all_and_over_distinct_pairs():
     assert median_distance(X, over="distinct") == 2
 
 
-def test_max_separation_is_the_best_of_a_fine_scan(rng):
-    X = np.r_[rng.standard_normal((20, 2)), rng.standard_normal((20, 2)) + 3]
-    y = np.repeat([0, 1], 20)
-    same = y[:, None] == y
-
-    def separation(sigma):
-        K = np.exp(-(pairwise_distances(X) ** 2) / (2 * sigma**2))
-        return K[same].mean() - K[~same].mean()
-
-    scan = max(separation(s) for s in np.geomspace(0.05, 30, 2000))
-    assert separation(max_separation(X, y)) >= scan - 1e-6  # the scan's own spacing
-
-
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
@@ -119,7 +106,6 @@ def test_max_separation_is_the_best_of_a_fine_scan(rng):
         (lambda: as_kernel("rbf", None), ValueError, "'gaussian'"),
         (lambda: median_distance(np.zeros((5, 2))), ValueError, "duplicate rows"),
         (lambda: median_distance(np.eye(3), over="some"), ValueError, "'distinct'"),
-        (lambda: max_separation(np.eye(3), [1, 1, 1]), ValueError, "two classes"),
         (lambda: gram(RelativeGaussian([1.0]), np.eye(3)), ValueError, "one per sample"),
     ],
 )

@@ -7,14 +7,13 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets
-from ismlit.estimators.layers import GramColumns, Waves, geometry
+from ismlit.estimators.layers import GramColumns, Waves
 from ismlit.estimators.network import KernelDependenceNetwork
 from ismlit.problems.dependence import Alignment, normalized_hsic
 from ismlit.problems.gamma import label_gamma
@@ -259,29 +258,6 @@ def test_alignment_is_normalised_hsic(rng):
         K = gram(Gaussian(sigma), Z)
         assert Alignment(label_gamma(y))(K) == pytest.approx(normalized_hsic(K, y), rel=1e-7)
     assert Alignment(label_gamma(y))(np.ones((40, 40))) == 0
-
-
-def test_geometry_against_sums_over_pairs(rng):
-    Z, y, kernel = rng.standard_normal((12, 2)), np.arange(12) % 3, Gaussian(1.2)
-    found, K = geometry(Z, kernel, y), gram(Gaussian(1.2), Z)
-    within = [(i, j) for i in range(12) for j in range(12) if y[i] == y[j]]
-    between = [(i, j) for i in range(12) for j in range(12) if y[i] != y[j]]
-    distance = lambda pairs: sum(np.sum((Z[i] - Z[j]) ** 2) for i, j in pairs)
-    assert found["T"] == pytest.approx(distance(within) / distance(between))
-    total = [sum(K[i, j] for i, j in pairs) for pairs in (between, within)]
-    assert found["C"] == pytest.approx(total[0] / total[1])
-    assert found["C mean"] == pytest.approx(total[0] / len(between) / (total[1] / len(within)))
-    values, vectors = np.linalg.eigh(K)
-    R = vectors * np.sqrt(np.maximum(values, 0))  # explicit features
-    means = np.array([R[y == c].mean(axis=0) for c in range(3)])
-    cosines = R @ (means / np.linalg.norm(means, axis=1, keepdims=True)).T
-    assert found["CE"] == pytest.approx(log_loss(y, cosines / cosines.sum(axis=1)[:, None]))
-    assert found["H"] == pytest.approx(normalized_hsic(K, y))
-    G = label_gamma(y).to_dense()
-    same = y[:, None] == y
-    assert found["share"] == pytest.approx(np.sum(G * K) / G[same].sum())
-    error = [np.sum((Z[i] - Z[y == y[i]].mean(axis=0)) ** 2) for i in range(12)]
-    assert found["MSE"] == pytest.approx(np.mean(error))
 
 
 # ---------------------------------------------------------------- bad input

@@ -15,6 +15,7 @@ from sklearn.datasets import (
     make_blobs,
     make_classification,
 )
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import adjusted_rand_score, balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV
@@ -35,9 +36,10 @@ from ismlit import (
     ism,
     label_gamma,
 )
+from ismlit.problems.bandwidth import self_tuning_kernel
 from ismlit.problems.gamma import label_gamma as gamma_of
 from ismlit.problems.grassmann import principal_angles
-from ismlit.problems.pairs import ConstantKernelError
+from ismlit.problems.pairs import ConstantKernelError, gram
 
 
 @pytest.fixture(scope="module")
@@ -234,8 +236,7 @@ def test_where_no_bandwidth_serves_it_is_said():
     with pytest.warns(UserWarning, match="no bandwidth tried gives UnsupervisedIKDR"):
         model = UnsupervisedIKDR(2, random_state=0).fit(X)
     assert (model.tried_["silhouette"] == -1).all()
-    with pytest.raises(ValueError, match="for each training row and none for new ones"):
-        model.predict(X)
+    assert np.array_equal(model.predict(X), model.labels_)
 
 
 def test_a_constant_kernel_is_refused_everywhere(wine):
@@ -334,3 +335,132 @@ def test_a_class_that_weighs_more_is_predicted_more_often():
         model = KernelDependenceNetwork(class_weight={0: 1.0, 1: weight})
         counts.append(int(model.fit(X, y).predict(X).sum()))
     assert counts[0] < counts[1] < counts[2]
+
+
+# ---------------------------------------------------------------- what misled
+
+
+def test_a_network_as_good_as_one_class_says_so():
+    """Its accuracy and that of one class are sums of the same numbers in another order."""
+    X, y = np.random.default_rng(0).standard_normal((745, 5)), (np.arange(745) < 30).astype(int)
+    with pytest.warns(UserWarning, match="no better .* than by one class for all"):
+        KernelDependenceNetwork(class_weight=None).fit(X, y)
+
+
+@pytest.mark.parametrize("weights", [{0: 0, 1: 1}, {0: -1.0, 1: 1}, {0: np.nan, 1: 1}])
+def test_weights_of_classes_are_above_0(weights, wine):
+    X, y = wine[0][:130], wine[1][:130]
+    with pytest.raises(ValueError, match="weights of classes must be above 0"):
+        KernelDependenceNetwork(class_weight=weights).fit(X, y)
+
+
+def test_equal_weights_change_nothing_and_unequal_ones_not_everything():
+    X, y = make_blobs(600, 3, centers=3, random_state=0, cluster_std=2)
+    found = {}
+    for w in (None, 1, 10):
+        weight = None if w is None else {0: w, 1: 1, 2: 1}
+        found[w] = KernelDependenceNetwork(class_weight=weight).fit(scale(X), y).predict(scale(X))
+    assert np.array_equal(found[None], found[1])
+    assert (found[10] == 0).sum() > (found[1] == 0).sum()
+    assert balanced_accuracy_score(y, found[10]) > 0.85
+
+
+def test_slices_of_a_response_can_be_balanced():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6))
+    y = np.clip(rng.poisson(0.5, 300) + 2 * (X[:, 0] > 1.2), 0, 5)
+    plain, balanced = (
+        ResponseIKDR(2, balanced=b).fit(X, y).result_.objective for b in (False, True)
+    )
+    assert not np.isclose(plain, balanced)
+
+
+def test_where_nothing_serves_new_rows_are_told_all_the_same():
+    X = np.random.default_rng(0).standard_normal((150, 4))
+    X[:, 0] = abs(X[:, 0]) ** 6
+    with pytest.warns(UserWarning, match="takes the bandwidth of the nearest"):
+        model = UnsupervisedIKDR(8, random_state=0).fit(X)
+    assert (model.predict(X) == model.labels_).mean() > 0.9
+    assert -1 <= model.score(X[:100]) <= 1
+
+
+def test_score_with_a_bandwidth_for_each_row_is_that_of_the_new_rows(wine):
+    X, y = wine
+    model = SupervisedIKDR(2, bandwidth="self_tuning").fit(X[::2], y[::2])
+    here, there = model.score(X[::2], y[::2]), model.score(X[1::2], y[1::2])  # 89 rows each
+    assert there == pytest.approx(SupervisedIKDR.score(model, X[1::2].copy(), y[1::2]))
+    assert 0.3 < there < here + 0.1 and here != there
+    own = SupervisedIKDR(2, kernel=self_tuning_kernel(X[::2])).fit(X[::2], y[::2])
+    with pytest.raises(ValueError, match="for the training rows alone"):
+        own.score(X[1::2], y[1::2])
+
+
+def test_more_features_than_rows_are_no_gain_and_it_is_said(wine):
+    with pytest.warns(UserWarning, match="a fit without them is exact, and faster"):
+        SupervisedIKDR(2, random_features=200, random_state=0).fit(*wine)
+
+
+@pytest.mark.parametrize("bandwidth", [1e-12, 1e9])
+def test_features_do_not_hide_a_constant_kernel(bandwidth, wine):
+    with pytest.raises(ConstantKernelError, match="constant between any two"):
+        SupervisedIKDR(2, bandwidth=bandwidth, random_features=64, random_state=0).fit(*wine)
+    with pytest.raises(ValueError, match="positive and finite"):
+        Gaussian(1e300)
+
+
+def test_a_default_is_never_more_than_there_is():
+    X, y = load_iris(return_X_y=True)
+    X = np.c_[X[:, 2:], np.ones(150)]
+    assert UnsupervisedIKDR(3, random_state=0).fit(X).W_.shape == (3, 2)
+    assert SupervisedIKDR(None).fit(X, y).W_.shape == (3, 2)
+    with pytest.raises(ValueError, match="number of directions in which X varies, 2"):
+        UnsupervisedIKDR(3, 3).fit(X)
+
+
+def test_a_certificate_says_what_of_and_what_chance_gives(wine):
+    X, y = wine
+    model = SupervisedIKDR(2).fit(X, y)
+    text = str(model.certificate())
+    assert "on these 178 rows; with their labels shuffled" in text
+    shuffled = SupervisedIKDR(2).fit(X, np.random.default_rng(1).permutation(y)).certificate()
+    assert shuffled.is_maximum
+    assert shuffled.objective < 2 * shuffled.chance < model.certificate().objective
+    assert certify(model, model.W_).chance is None
+
+
+def test_what_is_no_label_and_no_response_is_named(wine):
+    X, y = wine
+    with pytest.raises(ValueError, match="use ResponseIKDR"):
+        SupervisedIKDR(2).fit(X, y + 0.5)
+    with pytest.raises(ValueError, match="use SemiSupervisedIKDR"):
+        SupervisedIKDR(2).fit(X, np.where(y == 0, None, "a"))
+    with pytest.raises(ValueError, match="must be numbers"):
+        ResponseIKDR(2).fit(X, np.array(["a", "b"])[y % 2])
+    with pytest.raises(NotFittedError):
+        SupervisedIKDR(2).score(X, y)
+    with pytest.raises(TypeError, match=r"such as Gaussian\(1.0\)"):
+        gram("gaussian", X)
+
+
+def test_a_network_can_be_watched(wine, capsys):
+    layers = []
+    KernelDependenceNetwork(callback=layers.append, verbose=1).fit(*wine)
+    assert len(layers) >= 2 and capsys.readouterr().out.count("Layer(width=") == len(layers)
+
+
+def test_who_watches_sees_w_for_the_columns_of_x(wine):
+    X, shapes = np.c_[wine[0], np.ones(178)], set()
+    SupervisedIKDR(2, init="taylor", callback=lambda at: shapes.add(at.W.shape)).fit(X, wine[1])
+    assert shapes == {(14, 2)}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_looking_around_never_ends_below_the_taylor_start(seed):
+    """Beyond 800 rows, too, where it looks at a sample."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((1200, 10))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    several, taylor = (
+        SupervisedIKDR(2, init=init).fit(X, y).result_.objective for init in ("several", "taylor")
+    )
+    assert several >= taylor * (1 - 1e-3)

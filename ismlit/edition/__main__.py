@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 try:
-    import nbformat  # noqa: F401
     import yaml  # noqa: F401
 
     from ismlit.edition.cells import cells, known, rerun

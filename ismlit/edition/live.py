@@ -14,9 +14,10 @@ import warnings
 
 import numpy as np
 
+from ismlit.edition.measures import class_table
 from ismlit.edition.templates import render
 from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.gamma import class_table, label_gamma
+from ismlit.problems.gamma import label_gamma
 from ismlit.problems.kernels import Gaussian
 from ismlit.problems.problem import Problem
 from ismlit.solvers.solver import CONSTANTS, ism

@@ -7,6 +7,7 @@ import warnings
 from dataclasses import replace
 from itertools import count
 from numbers import Integral, Real
+from types import SimpleNamespace
 
 import numpy as np
 from scipy.linalg import eigh, svd
@@ -82,7 +83,7 @@ PARAMETERS = {
     "weight": NOT_NEGATIVE,
     "n_jobs": rule(ANY_WHOLE, NONE),
     "callback": rule(FUNCTION, NONE),
-    "verbose": BOOL,
+    "verbose": rule(BOOL, ANY_WHOLE),
 }
 """What each parameter may be: (test, words). One word means one thing in every estimator."""
 
@@ -119,23 +120,44 @@ def _kernel_hint(name):
 
 def watched(estimator):
     """What a solver calls after every step: the `callback`, and a line of print if `verbose`."""
-    if not estimator.verbose:
-        return estimator.callback
-    steps = count()
+    told, steps, V = estimator.callback, count(), estimator._basis
+    if not estimator.verbose and told is None:
+        return None
 
     def report(at):
-        print(f"{type(estimator).__name__}: step {next(steps)}, J = {at.J:.8g}", flush=True)
-        if estimator.callback is not None:
-            estimator.callback(at)
+        if estimator.verbose:
+            print(f"{type(estimator).__name__}: step {next(steps)}, J = {at.J:.8g}", flush=True)
+        if told is not None:  # W for the columns of X
+            told(at if V is None else SimpleNamespace(W=V @ at.W, J=at.J))
+
+    return report
+
+
+def layer_watch(network):
+    """What is called with every layer that a network tries."""
+
+    def report(layer):
+        if network.verbose:
+            print(f"{type(network).__name__}: {layer!r}", flush=True)
+        if network.callback is not None:
+            network.callback(layer)
 
     return report
 
 
 def check_labels(y):
     """Classes of labels y (n,), sorted; a ValueError for a regression target."""
+    y = np.asarray(y)
+    if y.dtype == object and any(label is None for label in y):
+        raise ValueError("y holds None: where only some labels are known, use SemiSupervisedIKDR")
+    if y.dtype.kind == "f" and (y % 1).any():
+        raise ValueError(
+            "Unknown label type: y holds fractions, which are no labels; use ResponseIKDR for a "
+            "response"
+        )
     check_classification_targets(y)
     classes = np.unique(y)
-    if np.asarray(y).dtype.kind in "iuf" and len(classes) > max(20, len(y) // 3):
+    if y.dtype.kind in "iuf" and len(classes) > max(20, len(y) // 3):
         raise ValueError(
             f"y holds {len(classes)} distinct numbers in {len(y)} samples: that is no class label "
             "but a response; use ResponseIKDR"
@@ -195,9 +217,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """
 
     def _centred(self, X, q):
-        """X minus ``mean_``, in a basis of the directions in which it varies, q at the least."""
+        """X minus ``mean_``, in a basis of the directions in which it varies, and q of them.
+
+        Where `n_components` is not given there may be fewer than q.
+        """
         d = X.shape[1]
-        if q > d:
+        if self.n_components is not None and q > d:
             raise ValueError(
                 f"n_components = {q} must be at most the number of features, n_features = {d}"
             )
@@ -205,17 +230,17 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         centred = X - self.mean_
         self._basis = varying_directions(centred)
         if self._basis is None:
-            return centred
+            return centred, min(q, d)
         self._basis = self._basis.astype(X.dtype, copy=False)
         rank = self._basis.shape[1]
         if not rank:
             raise ValueError("all rows of X are equal: duplicate rows of one sample say nothing")
-        if q > rank:
+        if self.n_components is not None and q > rank:
             raise ValueError(
                 f"n_components = {q} must be at most the number of directions in which X varies, "
                 f"{rank}: constant columns, and columns that others determine, add none"
             )
-        return centred @ self._basis
+        return centred @ self._basis, min(q, rank)
 
     def _start(self):
         """`init` as the solver gets it: an array is seen in the basis of X."""
@@ -253,7 +278,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         Certificate
-            Of the objective on the training rows; with random features, of the exact one.
+            Of the objective on the training rows; with random features, of the exact one. Beside
+            J, that of a maximum for shuffled labels, where there are labels: one more climb.
 
         Raises
         ------
@@ -267,8 +293,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         check_is_fitted(self, "W_")
         if self._certificate is None:
-            self._certificate = certify(self)
+            self._certificate = replace(certify(self), chance=self._chance())
         return self._certificate
+
+    def _chance(self):
+        """J of a maximum for labels that know nothing of X; None without labels."""
+        return None
 
     def solved(self):
         """What was solved on the training data, and its result, in the basis of X.

@@ -277,6 +277,8 @@ class Growth:
         Centred rows to train on, and rows held out.
     index, weights : arrays of shape (m,)
         The classes of those held out, and how much each counts; the weights add up to 1.
+    prior : array of shape (k,), or 0
+        Added to the logarithms of the cosines with the class means.
     features : callable
         The first layer's input.
     q : int
@@ -287,17 +289,18 @@ class Growth:
         Updated with every layer.
     """
 
-    def __init__(self, solver, R, T, index, weights, features, q, ridges, max_layers, bar):
+    def __init__(self, solver, R, T, index, weights, prior, features, q, ridges, max_layers, bar):
         self.solver, self.R, self.T, self.index, self.weights = solver, R, T, index, weights
+        self.prior = prior
         self.features, self.q, self.ridges = features, q, list(ridges)
         self.max_layers, self.bar = max_layers, bar
 
     def tried(self, plan, layer, Z, T):
         """One layer more, scored."""
-        self.bar.update()
+        self.bar.update(layer)
         known, index, kernel = self.solver.known, self.solver.index, layer.kernel
         own = Z[known], index[known], kernel
-        cosines = np.exp(log_cosines(T, *own, class_sizes(*own)))
+        cosines = np.exp(log_cosines(T, *own, class_sizes(*own)) + self.prior)
         accuracy = float(self.weights @ (cosines.argmax(axis=1) == self.index))
         chances = log_softmax(SCALE * cosines, axis=1)
         score = float(self.weights @ chances[np.arange(len(T)), self.index])
@@ -352,12 +355,23 @@ class Growth:
         return best, best.plan.depth < self.max_layers
 
 
-def progress():
+class Progress(tqdm):
     """A bar that counts the layers solved; seen on a terminal if a fit takes a few seconds."""
-    return tqdm(desc="network", unit=" layers", delay=3, disable=None, leave=False)
+
+    def __init__(self, watch=None):
+        super().__init__(desc="network", unit=" layers", delay=3, disable=None, leave=False)
+        self.watch = watch
+
+    def update(self, layer):
+        """One layer more, which who watches is told."""
+        super().update()
+        if self.watch is not None:
+            self.watch(layer)
 
 
-def grow(X, y, features, recipe, ridges, max_layers, share, rng, class_weight="balanced"):
+def grow(
+    X, y, features, recipe, ridges, max_layers, share, rng, weighting=("balanced", 0.0), watch=None
+):
     """A network by early stopping.
 
     Parameters
@@ -374,8 +388,11 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng, class_weight="b
     share : float
         Of every class, held out while the plan is made; the network is then grown on all rows.
     rng : RandomState
-    class_weight : "balanced", None, or dict
-        How much the rows of a class count among those held out.
+    weighting : tuple
+        How much the rows of a class count among those held out ("balanced", None, or a dict), and
+        what is added to the logarithms of the cosines.
+    watch : callable, optional
+        Called with every layer.
 
     Returns
     -------
@@ -398,7 +415,8 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng, class_weight="b
         projections = (True,)
     else:
         projections = (False, True) if q < X.shape[1] else (False,)
-    with progress() as bar:
+    class_weight, prior = weighting
+    with Progress(watch) as bar:
         solver = RowsLayerSolver(y, recipe, rng, seeds)
         depth = min(2, max_layers)
         plan, scores, settled = Plan(projections[0], ridges[0], depth), (None, None), True
@@ -406,7 +424,7 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng, class_weight="b
             part = RowsLayerSolver(y[~held], recipe, rng, seeds)
             weights = compute_sample_weight(class_weight, y[held])
             weights = weights / weights.sum()
-            known = X[held], index[held], weights
+            known = X[held], index[held], weights, prior
             now = Growth(part, X[~held], *known, features, q, ridges, max_layers, bar)
             best, settled = now.best(projections)
             plan, solver.n_iter = best.plan, part.n_iter
@@ -424,5 +442,5 @@ def follow(plan, solver, X, features, q, bar=None):
         layer, Z = solver.discriminant(space, plan.ridge)
         layers.append(layer)
         if bar is not None:
-            bar.update()
+            bar.update(layer)
     return layers, Z

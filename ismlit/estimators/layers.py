@@ -13,11 +13,11 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import eigh, svd
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from ismlit.problems.bandwidth import best_bandwidth
-from ismlit.problems.dependence import Alignment, ideal_hsic, separation
+from ismlit.problems.dependence import Alignment, separation
 from ismlit.problems.features import even_frequencies, waves
 from ismlit.problems.gamma import label_gamma
 from ismlit.problems.kernels import Gaussian
@@ -140,50 +140,6 @@ class Layer:
 
 
 # ---------------------------------------------------------------- what it is measured by
-
-
-def geometry(Z, kernel, y):
-    """What section 6.5 measures of images Z (n, q) under a Gaussian kernel, with labels y (n,).
-
-    Returns
-    -------
-    dict
-        ``H`` normalised HSIC; ``share`` Tr(Gamma K) / H*; ``T`` scatter ratio Tr S_w / Tr S_b;
-        ``C`` cosine ratio of (6.14), ``C mean`` with means for its sums, as Table 6.1 has it;
-        ``MSE`` mean squared distance to the own class's centre (cor-2); ``CE`` cross-entropy of
-        the cosines with the class centres, scaled to sum to 1 (cor-3).
-
-    Notes
-    -----
-    Claims: eq-6.9, eq-6.10, eq-6.14.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from ismlit import Gaussian
-    >>> from ismlit.estimators.layers import geometry
-    >>> X, y = load_iris(return_X_y=True)
-    >>> measured = geometry(X, Gaussian(1.0), y)
-    >>> {key: round(measured[key], 2) for key in ("H", "T", "C")}
-    {'H': 0.79, 'T': 0.05, 'C': 0.32}
-    """
-    classes, index = np.unique(y, return_inverse=True)
-    same = index[:, None] == index
-    gamma = label_gamma(y)
-    K, squares = gram(kernel, Z), betas("difference", Z, Z)
-    centres = np.array([Z[index == k].mean(axis=0) for k in range(len(classes))])
-    cosines = log_cosines(Z, Z, index, kernel, class_sizes(Z, index, kernel))
-    log_p = np.log(softmax(cosines, axis=1)[np.arange(len(Z)), index])
-    align = Alignment(gamma)
-    return {
-        "H": align(K),
-        "share": align.trace(K) / ideal_hsic(y),
-        "T": float(squares[same].sum() / squares[~same].sum()),
-        "C": float(K[~same].sum() / K[same].sum()),
-        "C mean": float(K[~same].mean() / K[same].mean()),
-        "MSE": float(np.mean(np.sum((Z - centres[index]) ** 2, axis=1))),
-        "CE": float(-np.mean(log_p)),
-    }
 
 
 def class_sizes(points, index, kernel):

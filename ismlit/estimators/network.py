@@ -37,10 +37,11 @@ from ismlit.estimators.base import (
     WHOLE,
     check_labels,
     check_parameters,
+    layer_watch,
     one_of,
     rule,
 )
-from ismlit.estimators.early_stopping import grow, progress
+from ismlit.estimators.early_stopping import SCALE, Progress, grow
 from ismlit.estimators.layers import (
     LEAST_GAIN,
     Centred,
@@ -96,8 +97,9 @@ class KernelDependenceNetwork(
         Share of each class to hold out.
     class_weight : "balanced", None or dict, default="balanced"
         How much a row held out counts, by its class. "balanced": classes count alike, so that a
-        rare one is not given up; None: rows do. A dict gives the weight of a row of each class,
-        and the cosine with a class mean is multiplied by that of all its rows, too.
+        rare one is not given up; None: rows do. A dict gives a weight above 0 for each class (1
+        where it gives none), and the fifth root of it multiplies the cosine with a class mean,
+        too: the score of rows held out takes probabilities by five times the cosines.
     max_layers : int, default=12
     threshold : float, default=0.99
         Normalised HSIC at which to stop, without early stopping.
@@ -122,6 +124,10 @@ class KernelDependenceNetwork(
     max_iter : int, default=20
         Most steps of ISM for one W.
     n_jobs : int, optional
+    callback : callable, optional
+        Called with every `Layer` that is tried.
+    verbose : bool, default=False
+        Print a line for every layer tried.
     random_state : int, RandomState, optional
         For the random features.
 
@@ -153,7 +159,7 @@ class KernelDependenceNetwork(
     Notes
     -----
     Claims: alg-5, eq-6.2, eq-6.3, eq-6.4, txt-6-monotone, new-ridge-start, new-early-stopping.
-    Scale the features first. With early stopping a bandwidth is searched on 250 rows and ISM is
+    Scale the features first. With early stopping a bandwidth is searched on 150 rows and ISM is
     run on at most 2000; without it, with random features and more than 2000 samples, HSIC is
     measured on 1000.
 
@@ -183,6 +189,8 @@ class KernelDependenceNetwork(
     tol: float = 1e-3
     max_iter: int = 20
     n_jobs: int | None = None
+    callback: object = None
+    verbose: bool = False
     random_state: object = None
 
     def fit(self, X, y):
@@ -200,6 +208,7 @@ class KernelDependenceNetwork(
         X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
         X = X.astype(float, copy=False)
         check_labels(y)
+        self._prior = self._weights_of(np.unique(y))
         ridges = np.asarray(self.ridges, dtype=float).ravel()
         if not (ridges.size and (ridges > 0).all()):
             raise ValueError(f"ridges must be numbers above 0, got {self.ridges!r}")
@@ -235,24 +244,29 @@ class KernelDependenceNetwork(
         }
         self._points, self._index = Z[known], solver.index[known]
         self._sizes = class_sizes(self._points, self._index, layers[-1].kernel)
-        self._prior = 0.0
-        if isinstance(self.class_weight, dict):
-            weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-            prior = np.bincount(solver.index) * weights
-            self._prior = np.log(np.maximum(prior / prior.max(), np.finfo(float).tiny))
         if not self.converged_:
             self._warn(X, y)
         return self
+
+    def _weights_of(self, classes):
+        """What a dict of weights adds to the logarithms of the cosines (k,), or 0."""
+        if not isinstance(self.class_weight, dict):
+            return 0.0
+        weights = compute_class_weight(self.class_weight, classes=classes, y=classes)
+        if not ((weights > 0).all() and np.isfinite(weights).all()):
+            raise ValueError(f"weights of classes must be above 0, got {self.class_weight!r}")
+        return np.log(weights / weights.max()) / SCALE
 
     # ------------------------------------------------------------ growing
 
     def _by_held_out(self, X, y, R, features, recipe, ridges, rng):
         """The layers, the images of the last, what solved them, and whether growth had ended."""
-        options = self.max_layers, self.validation_fraction, rng, self.class_weight
+        weights = self.class_weight, self._prior
+        options = self.max_layers, self.validation_fraction, rng, weights, layer_watch(self)
         layers, Z, solver, plan, scores, settled = grow(R, y, features, recipe, ridges, *options)
         self.ridge_ = plan.ridge
         self.validation_score_, self.baseline_score_ = scores
-        if scores[0] is not None and scores[0] <= scores[1]:
+        if scores[0] is not None and scores[0] <= scores[1] + 1e-9:  # sums that round apart
             warnings.warn(
                 f"the rows held out are classified no better ({scores[0]:.3f}) than by one class "
                 f"for all of them ({scores[1]:.3f}): nothing was found in X that tells the "
@@ -263,7 +277,7 @@ class KernelDependenceNetwork(
 
     def _network(self, solver, R, features, ridges):
         """The layers, and the images of the last; sets ``ridge_``."""
-        with progress() as bar:
+        with Progress(layer_watch(self)) as bar:
             first = solver.first(R, features)
             second = solver.lift(first[1], first[0].kernel) if self._goes_on([first[0]]) else None
             grown = (self._grown(solver, first, second, ridge, bar) for ridge in ridges)
@@ -284,11 +298,11 @@ class KernelDependenceNetwork(
         """
         (layer, Z), layers = first, [first[0]]
         while self._goes_on(layers):
-            bar.update()
             features, R, back = lifted or solver.lift(Z, layer.kernel)
             lifted = None
             enough = partial(self._gains, before=layers[-1].hsic)
             layer, images = solver.further(features, R, back, ridge, enough)
+            bar.update(layer)
             if not enough(layer.hsic):
                 break
             layers, Z = [*layers, layer], images

@@ -31,7 +31,8 @@ from ismlit.problems.bandwidth import ROWS, RULES, SHARES, as_kernel, median_dis
 from ismlit.problems.dependence import normalized_hsic
 from ismlit.problems.gamma import guidance_gamma, known_labels, label_gamma
 from ismlit.problems.kernels import Kernel
-from ismlit.problems.pairs import ConstantKernelError, gram
+from ismlit.problems.pairs import ConstantKernelError, betas, gram
+from ismlit.problems.problem import Problem
 from ismlit.solvers.solver import ism
 from ismlit.solvers.spectral import (
     JointProblem,
@@ -58,7 +59,7 @@ class SupervisedIKDR(Projection):
         Dimension q of the subspace, at most the number of features.
     kernel : str or Kernel, default="gaussian"
         A kernel of the ISM family, or one of "linear", "squared", "polynomial", "gaussian",
-        "multiquadratic", "relative_gaussian".
+        "multiquadratic".
     bandwidth : float, str or function, default="projected"
         Of the Gaussian: a number in the units of X, or a rule of `ismlit.problems.bandwidth`:
         "projected" knows that n_components of n_features are seen; "median" is the thesis's.
@@ -133,7 +134,7 @@ class SupervisedIKDR(Projection):
 
     def _fit(self, X, gamma):
         q = X.shape[1] if self.n_components is None else self.n_components
-        centred = self._centred(X, q)
+        centred, q = self._centred(X, q)
         self.kernel_ = as_kernel(self.kernel, X - self.mean_, self.bandwidth, q)
         result = ism(
             centred,
@@ -158,8 +159,14 @@ class SupervisedIKDR(Projection):
 
         On rows that were not fitted it is a criterion for a search over the parameters.
         """
+        check_is_fitted(self)
         X, y = validate_data(self, X, y, dtype=FLOATS, reset=False, ensure_min_samples=2)
-        K = gram(self.kernel_, X - self.mean_, self.W_)
+        X, kernel = X - self.mean_, self.kernel_
+        if is_relative(kernel):  # bandwidths of the new rows, by the same rule
+            if isinstance(self.kernel, Kernel):
+                raise ValueError(f"{kernel!r} has bandwidths for the training rows alone")
+            kernel = as_kernel(self.kernel, X, self.bandwidth)
+        K = gram(kernel, X, self.W_)
         try:
             return normalized_hsic(K, self._target(y))
         except ConstantKernelError:  # a kernel that tells no rows apart says nothing of y
@@ -167,6 +174,17 @@ class SupervisedIKDR(Projection):
 
     def _target(self, y):
         return y
+
+    def _chance(self):
+        """J of a maximum for the training rows with their labels shuffled."""
+        problem, result = self.solved()
+        rows = np.random.default_rng(0).permutation(problem.n)
+        shuffled = Problem(problem.X, problem.gamma.sample(rows), problem.kernel, self.n_jobs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # near the maximum is near enough
+            return ism(
+                shuffled, q=result.W.shape[1], tol=1e-3, max_iter=100, escape=False
+            ).objective
 
     def solved(self):
         """What was solved, and the result; the exact problem where features stood for it."""
@@ -230,13 +248,15 @@ class ResponseIKDR(SupervisedIKDR):
     def fit(self, X, y):
         """Learn ``W_`` from X (n_samples, n_features) and a response y (n_samples,)."""
         check_parameters(self, n_slices=(lambda m: whole(m, 2), "a whole number of at least 2"))
+        if np.asarray(y).dtype.kind in "OUS" and not _are_numbers(y):
+            raise ValueError("a response must be numbers; SupervisedIKDR takes class labels")
         X, y = validate_data(self, X, y, dtype=FLOATS, y_numeric=True, ensure_min_samples=2)
         shares = np.arange(1, self.n_slices) / self.n_slices
         self.slices_ = np.unique(np.quantile(y, shares, method="higher"))
         self.slices_ = self.slices_[self.slices_ > y.min()]
         if not self.slices_.size:
             raise ValueError("y is constant: there is nothing for X to say of it")
-        return self._fit(X, label_gamma(self._target(y)))
+        return self._fit(X, label_gamma(self._target(y), self.balanced))
 
     def _target(self, y):
         """The slice of each value."""
@@ -287,7 +307,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}: ask for fewer clusters")
         columns = k if columns is None else columns
-        centred, whole = self._centred(X, q), X - self.mean_
+        (centred, q), whole = self._centred(X, q), X - self.mean_
         joint_of = lambda bandwidth: JointProblem(
             centred,
             as_kernel(self.kernel, whole, bandwidth, q),
@@ -372,7 +392,10 @@ class ClusteringIKDR(ClusterMixin, Projection):
                 U = self._alternated(joint, columns, q, **GLIMPSE, max_turns=turns).U
             except ConstantKernelError:
                 return -1.0
-            return self._promise(U, cluster_rows(U, self._k, self.random_state), rows)
+            value = self._promise(U, cluster_rows(U, self._k, self.random_state), rows)
+            if self.verbose:
+                print(f"{type(self).__name__}: bandwidth {sigma:.3g}, {value:.3f}", flush=True)
+            return value
 
         promises = np.array([silhouette(sigma, 3) for sigma in sigmas])
         self.tried_ = {"bandwidth": sigmas, "silhouette": promises}
@@ -393,7 +416,8 @@ def none_serves(estimator):
     warnings.warn(
         f"no bandwidth tried gives {type(estimator).__name__} n_clusters = {estimator._k} "
         "clusters of some size (tried_ has a silhouette of -1 throughout): the self-tuning "
-        "kernel is used instead. Look at the sizes of the clusters, or ask for another number",
+        "kernel is used instead (a new row takes the bandwidth of the nearest training row). Look "
+        "at the sizes of the clusters, or ask for another number",
         stacklevel=6,
     )
     return "self_tuning"
@@ -442,18 +466,24 @@ class Extension:
 
     def __call__(self, Z):
         """The embedding (m, columns) of projected rows Z (m, q)."""
-        if type(self.kernel).scale is not Kernel.scale:
-            raise ValueError(
-                f"{self.kernel!r} has a bandwidth for each training row and none for new ones: "
-                "fit with kernel='gaussian' and a bandwidth to predict"
-            )
         found = []
         for rows in gen_batches(len(Z), 4096):
-            K = gram(self.kernel, Z[rows], X2=self.points)
+            K = self._kernel(Z[rows])
             if self.divided:
                 K = K / np.sqrt(K.sum(axis=1))[:, None] / np.transpose(self.root)
             found.append((K @ self.U - self.mean) / self.values)
         return np.vstack(found)
+
+    def _kernel(self, Z):
+        """K between projected rows and the training rows.
+
+        Of a kernel with a bandwidth for each training row a new one takes that of the nearest.
+        """
+        if not is_relative(self.kernel):
+            return gram(self.kernel, Z, X2=self.points)
+        squares = betas("difference", Z, self.points)
+        u = self.kernel.scale(len(self.points))
+        return self.kernel.f(u[squares.argmin(axis=1)][:, None] * u * squares)
 
     def cluster(self, U):
         """The cluster of each row of an embedding."""
@@ -648,6 +678,19 @@ class SemiSupervisedIKDR(ClusteringIKDR):
         names = np.full(self._k, self._unknown, dtype=kind)
         names[: len(self.classes_)] = self.classes_
         return names[labels]
+
+
+def is_relative(kernel):
+    """Whether a kernel has a bandwidth for each of the samples it was made of."""
+    return type(kernel).scale is not Kernel.scale
+
+
+def _are_numbers(y):
+    try:
+        np.asarray(y).astype(float)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _one_per_sample(y, n):

@@ -14,7 +14,6 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_random_state
 
-from ismlit.problems.dependence import separation
 from ismlit.problems.kernels import (
     Gaussian,
     Kernel,
@@ -131,37 +130,6 @@ def self_tuning_kernel(X, neighbours=7):
 # ---------------------------------------------------------------- from X and y
 
 
-def max_separation(X, y, *, bounds=(0.05, 20.0)):
-    """Bandwidth that separates the classes best on average. Claim: eq-D.165 (thesis D.11).
-
-    Maximises (mean kernel value within classes) - (mean between classes), self-pairs
-    included as in the thesis. `bounds` are multiples of the median distance; the global
-    maximum over a log grid is refined by a bounded search.
-
-    Raises
-    ------
-    ValueError
-        If y has one class only.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from ismlit import median_distance
-    >>> from ismlit.problems.bandwidth import max_separation
-    >>> X, y = load_iris(return_X_y=True)
-    >>> round(max_separation(X, y), 2), round(median_distance(X), 2)
-    (1.42, 2.33)
-    """
-    X = check_array(X, ensure_min_samples=2)
-    y = np.asarray(y)
-    same = y[:, None] == y
-    if same.all():
-        raise ValueError("max_separation needs at least two classes in y, got one")
-    low, high = median_distance(X) * np.asarray(bounds)
-    score = lambda K: separation(K, same)
-    return best_bandwidth(_distances(X) ** 2, score, low, high, 60, 1e-5)[0]
-
-
 def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
     """The sigma in [low, high] whose Gaussian Gram matrix K scores best, and its score.
 
@@ -199,8 +167,8 @@ def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
 
 # ---------------------------------------------------------------- by name
 
-KERNELS = ("linear", "squared", "polynomial", "gaussian", "multiquadratic", "relative_gaussian")
-"""Names of kernels; the last two words of "gaussian" kernels need a bandwidth."""
+KERNELS = ("linear", "squared", "polynomial", "gaussian", "multiquadratic")
+"""Names of kernels; "gaussian" alone takes a bandwidth."""
 ROWS = 1000  # that a rule looks at: more move the median by less than a percent
 DISTANCES = {
     "median": lambda X, q: median_distance(X, max_samples=ROWS),
@@ -267,8 +235,6 @@ def as_kernel(kernel, X, bandwidth="median", q=None):
         if not isinstance(bandwidth, str):
             raise ValueError(f"the kernel {kernel!r} takes no bandwidth, got {bandwidth!r}")
         return plain[kernel]()
-    if kernel == "relative_gaussian":
-        return RelativeGaussian(neighbour_distance(X))
     if kernel != "gaussian":
         raise ValueError(
             f"kernel must be a Kernel or one of {KERNELS}, got {kernel!r}{_hint(kernel)}"

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import nnls
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import column_or_1d
 
-from ismlit.problems.gamma import class_table, label_gamma
-from ismlit.problems.pairs import ConstantKernelError, gram
+from ismlit.problems.pairs import ConstantKernelError
 
 
 def _gram_of(data):
@@ -57,7 +55,7 @@ def hsic(K, L, *, estimator="biased"):
     if K.shape != (n, n) or L.shape != (n, n):
         raise ValueError(f"K and L must be square and of one size, got {K.shape} and {L.shape}")
     if estimator == "biased":
-        return float(np.sum(_double_centre(K) * L) / (n - 1) ** 2)
+        return float(np.sum(double_centre(K) * double_centre(L)) / (n - 1) ** 2)
     if estimator != "unbiased":
         raise ValueError(f"estimator must be 'biased' or 'unbiased', got {estimator!r}")
     if n < 4:
@@ -82,41 +80,29 @@ def normalized_hsic(K, L):
     """
     K, L = _gram_of(K), _gram_of(L)
     for matrix in (K, L):  # centring a constant matrix leaves rounding, not zero
-        if np.linalg.norm(_double_centre(matrix)) <= 1e-12 * np.linalg.norm(matrix):
+        if np.linalg.norm(double_centre(matrix)) <= 1e-12 * np.linalg.norm(matrix):
             raise ConstantKernelError(
                 "normalised HSIC is undefined: one of the Gram matrices is constant"
             )
     return hsic(K, L) / np.sqrt(hsic(K, K) * hsic(L, L))
 
 
-def _double_centre(K):
-    """HKH without H."""
+def double_centre(K):
+    """HKH of K (n, n), without H.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.problems.dependence import double_centre
+    >>> double_centre(np.array([[1.0, 0.0], [0.0, 3.0]]))
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
     means = K.mean(axis=0)
     return K - means - K.mean(axis=1)[:, None] + means.mean()
 
 
 # ---------------------------------------------------------------- of a kernel and labels
-
-
-def ideal_hsic(y, balanced=False):
-    """H* = sum of Gamma_ij over the pairs of one class: Tr(Gamma K*) of the ideal kernel.
-
-    An upper bound of Tr(Gamma K) for kernels in [0, 1] only if Gamma is nowhere positive
-    between classes. Claims: txt-6-hstar, eq-D.60.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_iris
-    >>> from ismlit import Gaussian, gram, label_gamma
-    >>> from ismlit.problems.dependence import ideal_hsic
-    >>> X, y = load_iris(return_X_y=True)
-    >>> value = np.sum(label_gamma(y).to_dense() * gram(Gaussian(1.0), X))
-    >>> round(float(value) / ideal_hsic(y), 2)
-    0.55
-    """
-    table, sizes = class_table(y, balanced)
-    return float(np.diag(table) @ sizes**2)
 
 
 class Alignment:
@@ -163,48 +149,3 @@ def separation(K, same):
     [0.03, 0.55, 0.06]
     """
     return float(K[same].mean() - K[~same].mean())
-
-
-def aligned_sum(kernels, X, y):
-    """The conic combination of `kernels` most aligned with labels y after centring.
-
-    Maximises ``<K_c, YY'> / ||K_c||`` over nonnegative weights (Cortes, Mohri and Rostamizadeh
-    2012), which is nonnegative least squares of the centred Gram matrices against HYY'H.
-
-    Parameters
-    ----------
-    kernels : list of Kernel
-    X : array of shape (n, d)
-    y : labels of shape (n,)
-
-    Returns
-    -------
-    Sum
-        Weights scaled so that the centred combination has the norm of HYY'H; kernels of weight
-        0 are left out. Takes memory of order n^2.
-
-    Examples
-    --------
-    >>> from ismlit import Gaussian, Linear, Polynomial
-    >>> from ismlit.datasets import make_rings
-    >>> from ismlit.problems.dependence import aligned_sum
-    >>> X, y, plane = make_rings(random_state=0)
-    >>> found = aligned_sum([Linear(), Polynomial(2), Gaussian(1.0)], X @ plane, y)
-    >>> [kernel for _, kernel in found.terms()]
-    [Polynomial(degree=2, c=1.0), Gaussian(sigma=1.0)]
-    """
-    if not len(kernels):
-        raise ValueError("no kernel was given: a sum needs at least one")
-    X, target = check_array(X), label_gamma(y).to_dense().ravel()
-    columns = np.column_stack([_double_centre(gram(k, X)).ravel() for k in kernels])
-    norms = np.linalg.norm(columns, axis=0)  # a cubic kernel may be 1e6 times a Gaussian
-    for kernel, norm in zip(kernels, norms):
-        if not norm > 0:
-            raise ValueError(f"{kernel!r} is constant on this data and cannot be aligned")
-    weights = nnls(columns / norms, target)[0]
-    if not weights.any():
-        raise ValueError("no kernel is positively aligned with the labels: use others")
-    size = np.linalg.norm(columns / norms @ weights)
-    weights = weights / norms * np.linalg.norm(target) / size
-    parts = [float(w) * kernel for w, kernel in zip(weights, kernels) if w > 0]
-    return sum(parts[1:], start=parts[0])

@@ -284,30 +284,8 @@ def label_gamma(y, balanced=False):
     return Gamma(F, np.ones(F.shape[1]))
 
 
-def class_table(y, balanced=False):
-    """What `label_gamma` says of two samples by their classes: Gamma (k, k), and the class sizes.
-
-    Between classes a and b with shares p the entry is sum p^2 - p_a - p_b, hence negative unless
-    both are small; see claim txt-6-gamma. Balanced, it is -1/n.
-
-    Examples
-    --------
-    >>> from ismlit.problems.gamma import class_table
-    >>> table, sizes = class_table(["a", "a", "a", "a", "b"])
-    >>> table.round(2)
-    array([[ 0.08, -0.32],
-           [-0.32,  1.28]])
-    >>> sizes
-    array([4., 1.])
-    """
-    Y = one_hot(y)
-    gamma = label_gamma(y, balanced)
-    F = gamma.F[Y.argmax(axis=0)]
-    return F @ F.T, Y.sum(axis=0)
-
-
-def embedding_gamma(U, degrees=None):
-    """Gamma of a spectral embedding U (n, c), optionally with kernel row sums `degrees` (n,).
+def embedding_gamma(U):
+    """Gamma of a spectral embedding U (n, c).
 
     Examples
     --------
@@ -320,42 +298,8 @@ def embedding_gamma(U, degrees=None):
            [-0.25, -0.25,  0.25,  0.25],
            [-0.25, -0.25,  0.25,  0.25]])
     """
-    return _spectral(U, None, 0.0, degrees)
-
-
-def alternative_gamma(U, y, weight, degrees=None):
-    """KDAC: reward the clustering U (n, c), penalise the known labels y. Claim: eq-3.4a.
-
-    ``F = D^(-1/2) H [U, Y]`` and ``s = (1, ..., -weight, ...)``. With `degrees` the rows do
-    not sum to zero any more, since D^(-1/2) comes after the centring.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.problems.gamma import alternative_gamma
-    >>> U = np.array([[0.5], [0.5], [-0.5], [-0.5]])
-    >>> alternative_gamma(U, [0, 1, 0, 1], weight=0.25).to_dense()
-    array([[ 0.125,  0.375, -0.375, -0.125],
-           [ 0.375,  0.125, -0.125, -0.375],
-           [-0.375, -0.125,  0.125,  0.375],
-           [-0.125, -0.375,  0.375,  0.125]])
-    """
-    return _spectral(U, one_hot(y), -weight, degrees)
-
-
-def _spectral(U, Y, weight, degrees):
-    U = check_array(U)
-    F = centre(U if Y is None else np.hstack([U, Y]))
-    if degrees is not None:
-        degrees = column_or_1d(degrees)
-        if len(degrees) != len(F):
-            raise ValueError(f"one degree per sample is needed: {len(degrees)} for {len(F)}")
-        if not (degrees > 0).all():
-            raise ValueError(f"degrees must be positive, the smallest is {degrees.min():.3g}")
-        F = F / np.sqrt(degrees)[:, None]
-    s = np.ones(F.shape[1])
-    s[U.shape[1] :] = weight
-    return Gamma(F, s)
+    F = centre(check_array(U))
+    return Gamma(F, np.ones(F.shape[1]))
 
 
 def guidance_gamma(y, weight):

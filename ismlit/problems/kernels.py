@@ -206,7 +206,7 @@ def _check_positive(kernel, name):
     value = getattr(kernel, name)
     if _is_symbolic(value):
         return
-    if not (_is_number(value) and value > 0 and value**2 > 0):
+    if not (_is_number(value) and 1e-150 < value < 1e150):  # its square is one as well
         raise ValueError(
             f"{name} of {type(kernel).__name__} must be positive and finite, got {value!r}; "
             "median_distance(X) is a usual bandwidth"

@@ -109,6 +109,8 @@ def gram(kernel, X, W=None, X2=None):
     array([[1.  , 0.61],
            [0.61, 1.  ]])
     """
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"kernel must be a Kernel, such as Gaussian(1.0), got {kernel!r}")
     X = np.asarray(X)
     project = lambda A: A if W is None else A @ W
     mean = X.mean(axis=0)  # differences do not see it, and round less without it

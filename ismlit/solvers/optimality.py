@@ -32,6 +32,11 @@ class Certificate:
         The two conditions, within the tolerance asked for.
     is_orthonormal : bool
         Whether the W given had orthonormal columns. If not, the certificate is of its span.
+    objective, n : float, int
+        J at W, and of how many rows: what is certified is the dependence on these.
+    chance : float or None
+        J of a maximum for the same rows with their labels shuffled, where an estimator with labels
+        was asked for its certificate. Random labels have maxima, too.
 
     Examples
     --------
@@ -51,6 +56,9 @@ class Certificate:
     is_stationary: bool
     is_second_order: bool
     is_orthonormal: bool = True
+    objective: float = float("nan")
+    n: int = 0
+    chance: float | None = None
 
     @property
     def is_maximum(self):
@@ -61,11 +69,16 @@ class Certificate:
         of = "" if self.is_orthonormal else " (of the span of W, which was not orthonormal)"
         lines = [
             f"local maximum to second order: {'yes' if self.is_maximum else 'no'}{of}",
+            f"  J         {self.objective:.4g} on these {self.n} rows{self._beside()}",
             f"  residual  {self.residual:.1e}",
             f"  curvature {self.curvature:.4g}{self._no_less()} (smallest eigenvalue of Kd - M)",
             f"  eigengap  {self.eigengap:.4g}",
         ]
         return "\n".join(lines)
+
+    def _beside(self):
+        """J of shuffled labels, where it is known."""
+        return "" if self.chance is None else f"; with their labels shuffled {self.chance:.4g}"
 
     def _no_less(self):
         """What the curvature is at least, in two digits, where it is not exact."""
@@ -118,12 +131,12 @@ def certify(found, W=None, *, tol=1e-5):
         raise ValueError("to certify a problem, pass the W of shape (d, q) to be certified")
     if W is None:
         W, is_orthonormal = result.W, True
-        residual, curvature = result.residual, result.curvature
+        J, residual, curvature = result.objective, result.residual, result.curvature
     else:
         W, is_orthonormal = _frame_of(W, problem)
         curvature = None
     if curvature is None or _undecided(curvature, tol):
-        residual, curvature = _tested(problem, W)
+        J, residual, curvature = _tested(problem, W)
     return Certificate(
         residual=residual,
         curvature=curvature.value,
@@ -132,6 +145,8 @@ def certify(found, W=None, *, tol=1e-5):
         is_stationary=bool(residual <= tol),
         is_second_order=bool(curvature.value - curvature.error >= -tol * curvature.size),
         is_orthonormal=is_orthonormal,
+        objective=float(J),
+        n=problem.n,
     )
 
 
@@ -142,7 +157,7 @@ def _undecided(curvature, tol):
 
 
 def _tested(problem, W):
-    """The first-order residual and the `Curvature` at W.
+    """J, the first-order residual and the `Curvature` at W.
 
     With more features than samples J sees W through XW alone: the span of the samples, of W and
     of as many more directions holds every curvature.
@@ -152,9 +167,9 @@ def _tested(problem, W):
         more = np.random.default_rng(0).standard_normal((d, q))
         V = np.linalg.qr(np.hstack([W, problem.X.T, more]).astype(problem.dtype))[0]
         return _tested(problem.restrict(V), V.T @ W)
-    phi = problem.objective_and_phi(W)[1]
+    J, phi = problem.objective_and_phi(W)
     second = SecondOrder(problem, W, phi)
-    return first_order_residual(phi, W), second.lowest(dense=second.is_small)[0]
+    return J, first_order_residual(phi, W), second.lowest(dense=second.is_small)[0]
 
 
 def _what_was_solved(found, W=None):

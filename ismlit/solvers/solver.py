@@ -37,7 +37,7 @@ from ismlit.problems.grassmann import (
     top_eigenvectors,
 )
 from ismlit.problems.kernels import Gaussian
-from ismlit.problems.pairs import ConstantKernelError
+from ismlit.problems.pairs import ConstantKernelError, gram
 from ismlit.problems.problem import Objective, Problem, TwiceDifferentiable
 from ismlit.solvers.lbfgs import Memory
 from ismlit.solvers.starts import look_around, starting_point
@@ -275,6 +275,7 @@ def as_problem(
     else:
         options = dict(features=random_features, random_state=random_state)
         problem = FeatureProblem(X, gamma, kernel, n_jobs, **options)
+        _check_features(problem)
     _warn_of_the_origin(problem)
     return problem
 
@@ -291,6 +292,23 @@ def _warn_of_the_origin(problem):
             f"{problem.kernel!r} depends on the origin, and X is far from it: centre the columns, "
             "X - X.mean(axis=0)",
             stacklevel=4,
+        )
+
+
+def _check_features(problem, most=300):
+    """Of random features: more than rows cost time, and they cannot show a constant kernel."""
+    if problem.features > problem.n:
+        warnings.warn(
+            f"random_features = {problem.features} for {problem.n} rows: a fit without them is "
+            "exact, and faster",
+            stacklevel=4,
+        )
+    rows = problem.X[:: -(-problem.n // most)]
+    K = gram(problem.kernel, rows)[~np.eye(len(rows), dtype=bool)]
+    if K.size and (K.max() < 1e-12 or K.min() > 1 - 1e-12):
+        raise ConstantKernelError(
+            f"{problem.kernel!r} is constant between any two samples to rounding: use a bandwidth "
+            "near the distances (median_distance)"
         )
 
 

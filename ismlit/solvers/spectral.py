@@ -245,7 +245,7 @@ def embedding_silhouette(U, labels):
     0.787
     """
     counts = np.unique(labels, return_counts=True)[1]
-    if len(counts) < 2 or counts.min() < 0.25 * len(labels) / len(counts):
+    if not 2 <= len(counts) < len(labels) or counts.min() < 0.25 * len(labels) / len(counts):
         return -1.0
     return round(float(silhouette_score(directions_of_rows(U), labels)), 3)
 

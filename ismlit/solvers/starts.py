@@ -77,7 +77,7 @@ def look_around(problem, q, random_state, climb):
     passes = view.count.passes - before
     problem.count.passes += int(np.ceil(passes * (view.n / n) ** 2))
     if found[0][0] >= height - AGREED * abs(height):
-        return W
+        return starting_point(problem, q, "taylor")
     ends = [climb(problem, start) for start in (W, starting_point(problem, q, "taylor"))]
     return max(ends, key=lambda pair: pair[0])[1]  # a sample can mislead
 

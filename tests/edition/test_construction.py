@@ -5,7 +5,8 @@ from sklearn.preprocessing import scale
 
 from ismlit import datasets
 from ismlit.edition.construction import _grid, class_sum_images, class_sum_network
-from ismlit.problems.gamma import class_table, label_gamma, one_hot
+from ismlit.edition.measures import class_table
+from ismlit.problems.gamma import label_gamma, one_hot
 from ismlit.problems.kernels import Gaussian
 from ismlit.problems.pairs import gram
 

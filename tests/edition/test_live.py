@@ -21,7 +21,7 @@ from ismlit.edition.live import (
     slides,
     turning,
 )
-from ismlit.problems.gamma import class_table
+from ismlit.edition.measures import class_table
 from ismlit.problems.problem import Problem
 from ismlit.solvers.solver import CONSTANTS, published_ism
 

@@ -8,8 +8,9 @@ from sklearn.preprocessing import scale
 
 from ismlit.edition import loaders
 from ismlit.edition.experiments.scaling import make_classes
-from ismlit.problems.bandwidth import as_kernel
+from ismlit.problems.bandwidth import as_kernel, neighbour_distance
 from ismlit.problems.gamma import embedding_gamma, label_gamma
+from ismlit.problems.kernels import RelativeGaussian
 from ismlit.problems.pairs import Pairs
 from ismlit.problems.problem import Problem
 from ismlit.solvers.spectral import Affinity
@@ -59,7 +60,10 @@ class Case:
         if found is None:
             return None
         X, y = scale(found[0]), found[1]
-        kernel = as_kernel(self.kernel, X, RULES[self.rule], self.q)
+        if self.kernel == "relative":
+            kernel = RelativeGaussian(neighbour_distance(X))
+        else:
+            kernel = as_kernel(self.kernel, X, RULES[self.rule], self.q)
         gamma = label_gamma(y)
         if self.clusters:
             U = Affinity(Pairs(X, kernel)).leading(self.clusters)[0]
@@ -88,7 +92,7 @@ CASES = [
     Case("polynomial, cancer, q = 2", lambda: toy("breast_cancer"), 2, kernel="polynomial"),
     Case("squared, cancer, q = 2", lambda: toy("breast_cancer"), 2, kernel="squared"),
     Case("multiquadratic, digits, q = 3", lambda: toy("digits"), 3, kernel="multiquadratic"),
-    Case("relative, 1000 x 20, q = 3", made(1000, 20, 4), 3, kernel="relative_gaussian"),
+    Case("relative, 1000 x 20, q = 3", made(1000, 20, 4), 3, kernel="relative"),
     Case("wine at the median, q = 3", lambda: toy("wine"), 3, "median", shown=True),
     Case("cancer at the median, q = 2", lambda: toy("breast_cancer"), 2, "median", shown=True),
     Case("digits at the median, q = 10", lambda: toy("digits"), 10, "median"),

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from ismlit.edition.construction import class_sum_images
 from ismlit.edition.experiments import SEED, table_6_1
 from ismlit.edition.experiments.program_6_1 import shortened
-from ismlit.problems.dependence import ideal_hsic
+from ismlit.edition.measures import ideal_hsic
 from ismlit.problems.gamma import label_gamma
 
 SETS = ("random", "adver")

@@ -17,8 +17,9 @@ from sklearn.exceptions import ConvergenceWarning
 from ismlit.datasets import make_four_gaussians
 from ismlit.edition.experiments import SEED
 from ismlit.edition.experiments.table_5_4 import METHODS
+from ismlit.edition.measures import alternative_gamma
 from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.gamma import alternative_gamma, label_gamma
+from ismlit.problems.gamma import label_gamma
 from ismlit.problems.kernels import Gaussian, Polynomial
 from ismlit.problems.problem import Problem
 from ismlit.solvers.solver import ism

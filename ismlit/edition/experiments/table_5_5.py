@@ -9,8 +9,8 @@ from functools import partial
 
 from ismlit.edition.experiments import SETS, prepared, readings
 from ismlit.edition.experiments.table_5_4 import clustered, fold, splits
+from ismlit.edition.measures import aligned_sum
 from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.dependence import aligned_sum
 from ismlit.problems.kernels import Gaussian, Kernel, Linear, Polynomial
 from ismlit.solvers.solver import published_ism
 

@@ -26,8 +26,8 @@ from sklearn.utils import Bunch
 from ismlit import datasets
 from ismlit.edition import loaders, printed, results
 from ismlit.edition.experiments import SEED, over_runs
+from ismlit.edition.measures import geometry
 from ismlit.edition.networks import PublishedNetwork, plain_ism
-from ismlit.estimators.layers import geometry
 from ismlit.estimators.network import KernelDependenceNetwork
 from ismlit.problems.bandwidth import best_bandwidth
 from ismlit.problems.dependence import Alignment, normalized_hsic
