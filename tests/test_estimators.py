@@ -96,7 +96,7 @@ def test_classes_may_be_words_or_bools(estimator, words, two_groups):
 @pytest.mark.parametrize("estimator", [SupervisedIKDR, KernelDependenceNetwork])
 def test_a_regression_target_is_refused(estimator, rng):
     X = rng.standard_normal((60, 3))
-    with pytest.raises(ValueError, match="Unknown label type.*ResponseIKDR"):
+    with pytest.raises(ValueError, match=r"Unknown label type.*ResponseIKDR"):
         estimator().fit(X, X[:, 0])
     with (
         warnings.catch_warnings(),

@@ -86,7 +86,6 @@ def test_a_kernel_with_symbols_for_its_parameters():
 def test_median_distance_over_all_and_over_distinct_pairs():
     X = np.array([[0.0], [1.0], [3.0]])  # distances 1, 2, 3; full matrix 0,0,0,1,1,2,2,3,3
     assert median_distance(X) == 1
-    assert median_distance(X, over="distinct") == 2
 
 
 @pytest.mark.parametrize(
@@ -105,7 +104,6 @@ def test_median_distance_over_all_and_over_distinct_pairs():
         (lambda: (Gaussian(1.0) + Linear()).f(1.0), ValueError, "no single one"),
         (lambda: as_kernel("rbf", None), ValueError, "'gaussian'"),
         (lambda: median_distance(np.zeros((5, 2))), ValueError, "duplicate rows"),
-        (lambda: median_distance(np.eye(3), over="some"), ValueError, "'distinct'"),
         (lambda: gram(RelativeGaussian([1.0]), np.eye(3)), ValueError, "one per sample"),
     ],
 )

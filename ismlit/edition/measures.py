@@ -10,7 +10,7 @@ from sklearn.utils import check_array, column_or_1d
 
 from ismlit.estimators.layers import class_sizes, log_cosines
 from ismlit.problems.bandwidth import best_bandwidth, median_distance
-from ismlit.problems.dependence import Alignment, double_centre, separation
+from ismlit.problems.dependence import Alignment, double_centre
 from ismlit.problems.gamma import Gamma, centre, label_gamma, one_hot
 from ismlit.problems.pairs import betas, gram
 
@@ -159,7 +159,7 @@ def max_separation(X, y, *, bounds=(0.05, 20.0)):
     if same.all():
         raise ValueError("max_separation needs at least two classes in y, got one")
     low, high = median_distance(X) * np.asarray(bounds)
-    score = lambda K: separation(K, same)
+    score = lambda K: K[same].mean() - K[~same].mean()
     return best_bandwidth(pairwise_distances(X - X.mean(axis=0)) ** 2, score, low, high, 60, 1e-5)[
         0
     ]

@@ -15,10 +15,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ismlit.problems.bandwidth import KERNELS, RULES, as_kernel
+from ismlit.problems.bandwidth import KERNELS, RULES, kernel_hint
 from ismlit.problems.grassmann import as_frame, fixed_signs
 from ismlit.problems.kernels import Kernel
-from ismlit.solvers.optimality import certify
+from ismlit.solvers.optimality import Certificate, certify
 from ismlit.solvers.spectral import NORMALIZE
 from ismlit.solvers.starts import INITS
 
@@ -102,20 +102,10 @@ def check_parameters(estimator, **own):
             continue
         test, words = rules[name]
         if not test(value):
-            hint = ""
-            if name == "kernel":
-                hint = _kernel_hint(value)
+            hint = kernel_hint(value) if name == "kernel" else ""
             raise ValueError(
                 f"{name} of {type(estimator).__name__} must be {words}, got {value!r}{hint}"
             )
-
-
-def _kernel_hint(name):
-    try:
-        as_kernel(name, None)
-    except ValueError as error:
-        return str(error).partition(repr(name))[2]
-    return ""
 
 
 def watched(estimator):
@@ -267,12 +257,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return replace(result, W=self.W_, problem=None)
 
     @property
-    def components_(self):
+    def components_(self) -> np.ndarray:
         """W' (n_components, n_features), as other decompositions of scikit-learn name it."""
         check_is_fitted(self)
         return self.W_.T
 
-    def certificate(self):
+    def certificate(self) -> Certificate:
         """The conditions of a local maximum at ``W_``, tested when first asked for, and kept.
 
         Returns
@@ -338,7 +328,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             setattr(twin, name, value if name == "_solved" else copy.deepcopy(value, memo))
         return twin
 
-    def transform(self, X):
+    def transform(self, X) -> np.ndarray:
         """Project X (n_samples, n_features) to (n_samples, n_components)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=FLOATS, reset=False)

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Real
+from typing import Self
 
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
@@ -92,6 +93,16 @@ class KDAC(ClusteringIKDR):
     Claims: alg-1, eq-3.2a, kdac-gradient. The published alternation holds D fixed while W moves,
     and its objective may fall; here it never does.
 
+    See Also
+    --------
+    UnsupervisedIKDR : a first clustering.
+
+    References
+    ----------
+    Niu, Dy and Jordan 2014, Iterative discovery of multiple alternative clustering views.
+    Wu, Ioannidis, Sznaier, Li, Kaeli and Dy 2018, Iterative spectral method for alternative
+    clustering.
+
     Examples
     --------
     >>> from sklearn.metrics import normalized_mutual_info_score
@@ -110,7 +121,7 @@ class KDAC(ClusteringIKDR):
     n_vectors: int | None = None
     normalize: str = "centred"
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None) -> Self:
         """Learn from X (n_samples, n_features) and what is known.
 
         y (n_samples,) holds the labels of the known clustering, each value a cluster; or several

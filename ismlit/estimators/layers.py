@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from ismlit.problems.bandwidth import best_bandwidth
-from ismlit.problems.dependence import Alignment, separation
+from ismlit.problems.dependence import Alignment
 from ismlit.problems.features import even_frequencies, waves
 from ismlit.problems.gamma import label_gamma
 from ismlit.problems.kernels import Gaussian
@@ -167,7 +167,7 @@ class Recipe:
 
     Attributes
     ----------
-    bandwidth : {"normalized_hsic", "hsic", "separation"} or float
+    bandwidth : {"normalized_hsic", "hsic"} or float
         What each sigma maximises, or sigma itself.
     width : int or None
         Columns of every W; by rule when None.
@@ -225,17 +225,12 @@ class LayerSolver:
                 "all images coincide, so no kernel on them can tell the classes apart: are all "
                 "rows of X the same?"
             )
-        rules = dict(normalized_hsic=self.score, hsic=self.score.trace, separation=self._separation)
+        rules = dict(normalized_hsic=self.score, hsic=self.score.trace)
         sigma = self.recipe.bandwidth
         if isinstance(sigma, str):
             low = max(1e-3 * scale, np.sqrt(squares[squares > 0].min()) / 5)
             sigma, _ = best_bandwidth(squares, rules[sigma], low, 100 * scale, **self.search)
         return sigma, self.score(Gaussian(sigma).f(squares))
-
-    def _separation(self, K):
-        """The criterion of thesis D.11 (eq-D.165)."""
-        index = self.index[self.sample]
-        return separation(K, index[:, None] == index)
 
     # ------------------------------------------------------------ where W starts
 

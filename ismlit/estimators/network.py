@@ -10,6 +10,7 @@ import warnings
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
 from scipy.special import log_softmax, softmax
@@ -53,7 +54,7 @@ from ismlit.estimators.layers import (
 from ismlit.problems.pairs import ConstantKernelError, gram
 
 RIDGES = (np.inf, *(10.0**-k for k in range(1, 11)))
-BANDWIDTHS = ("normalized_hsic", "hsic", "separation")
+BANDWIDTHS = ("normalized_hsic", "hsic")
 
 
 def _check_bandwidth(R, sigma):
@@ -107,9 +108,8 @@ class KernelDependenceNetwork(
         Columns of every W, if its input has so many; with early stopping of the first W. By
         default from spectra: the first layer keeps 90 % of the sum of X's singular values (at
         least two columns a class), later ones the rank of (6.3), the number of classes less one.
-    bandwidth : {"normalized_hsic", "hsic", "separation"} or float, default="normalized_hsic"
-        What each sigma maximises: (6.14), Tr(Gamma K), or the mean kernel value within classes
-        less that between (thesis D.11). A number is the sigma of every layer.
+    bandwidth : {"normalized_hsic", "hsic"} or float, default="normalized_hsic"
+        What each sigma maximises: (6.14) or Tr(Gamma K). A number is the sigma of every layer.
     ridges : sequence of float, default=(inf, 0.1, 0.01, ..., 1e-10)
         Above 0. Where W of a later layer starts: ridge discriminant directions of its input,
         infinity being (6.3); towards 0 they interpolate. One network is grown for each in turn,
@@ -163,6 +163,17 @@ class KernelDependenceNetwork(
     run on at most 2000; without it, with random features and more than 2000 samples, HSIC is
     measured on 1000.
 
+    See Also
+    --------
+    SupervisedIKDR : one linear layer, to look at.
+    sklearn.svm.SVC : often as accurate, and quicker to fit.
+
+    References
+    ----------
+    Wu, Masoomi, Gretton and Dy 2022, Deep layer-wise networks have closed-form weights.
+    Gretton, Bousquet, Smola and Schoelkopf 2005, Measuring statistical dependence with
+    Hilbert-Schmidt norms.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -193,7 +204,7 @@ class KernelDependenceNetwork(
     verbose: bool = False
     random_state: object = None
 
-    def fit(self, X, y):
+    def fit(self, X, y) -> Self:
         """Grow the network on X (n_samples, n_features) and class labels y (n_samples,)."""
         check_parameters(
             self,
@@ -342,11 +353,11 @@ class KernelDependenceNetwork(
 
     # ------------------------------------------------------------ what it can tell
 
-    def transform(self, X):
+    def transform(self, X) -> np.ndarray:
         """Images of X (n_samples, n_features) at the last layer, (n_samples, width)."""
         return self.images(X)
 
-    def images(self, X, layer=None):
+    def images(self, X, layer=None) -> np.ndarray:
         """Images of X at a layer as an array, whatever container `transform` is asked for.
 
         layer counts from 1; None is the last.
@@ -363,7 +374,7 @@ class KernelDependenceNetwork(
             Z = each(Z)
         return Z, X.dtype
 
-    def gram(self, X, X2=None, layer=None):
+    def gram(self, X, X2=None, layer=None) -> np.ndarray:
         """Gram matrix after a layer (n_samples, n_samples or as X2): cosines in feature space."""
         Z = self.images(X, layer)
         Z2 = None if X2 is None else self.images(X2, layer)
@@ -384,7 +395,7 @@ class KernelDependenceNetwork(
         cosines = [log_cosines(Z[rows], *known) for rows in gen_batches(len(Z), 4096)]
         return np.vstack(cosines) + self._prior
 
-    def decision_function(self, X):
+    def decision_function(self, X) -> np.ndarray:
         """Log cosines with the class means (n, classes); of two classes their difference (n,).
 
         `predict` gives the class with the largest, or of two the second where it is above 0.
@@ -392,15 +403,15 @@ class KernelDependenceNetwork(
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def predict_proba(self, X):
+    def predict_proba(self, X) -> np.ndarray:
         """Cosines with the class means in feature space, scaled to sum to 1; not calibrated."""
         return softmax(self._scores(X), axis=1)
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X) -> np.ndarray:
         """Logarithms of `predict_proba`."""
         return log_softmax(self._scores(X), axis=1)
 
-    def predict(self, X):
+    def predict(self, X) -> np.ndarray:
         """The class at the smallest angle in feature space, for each row of X."""
         index = self._scores(X).argmax(axis=1)
         return self.classes_[index]

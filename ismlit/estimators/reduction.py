@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
+from typing import Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -100,6 +101,18 @@ class SupervisedIKDR(Projection):
     -----
     Claims: eq-5.1, alg-4. Scale the features first, as for any method that uses distances.
 
+    See Also
+    --------
+    ResponseIKDR : for a response that is a number.
+    KernelDependenceNetwork : a classifier of several such layers.
+    sklearn.neighbors.NeighborhoodComponentsAnalysis : for nearest neighbours.
+
+    References
+    ----------
+    Wu, Miller, Chang, Sznaier and Dy 2019, Solving interpretable kernel dimensionality reduction.
+    Gretton, Bousquet, Smola and Schoelkopf 2005, Measuring statistical dependence with
+    Hilbert-Schmidt norms.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -125,7 +138,7 @@ class SupervisedIKDR(Projection):
     verbose: bool = False
     random_state: object = None
 
-    def fit(self, X, y):
+    def fit(self, X, y) -> Self:
         """Learn ``W_`` from X (n_samples, n_features) and class labels y (n_samples,)."""
         check_parameters(self)
         X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
@@ -154,7 +167,7 @@ class SupervisedIKDR(Projection):
         self.n_iter_ = max(result.n_iter, 1)  # the start counts as one
         return self
 
-    def score(self, X, y):
+    def score(self, X, y) -> float:
         """How strongly y depends on the projected X: normalised HSIC, from 0 to 1.
 
         On rows that were not fitted it is a criterion for a search over the parameters.
@@ -245,7 +258,7 @@ class ResponseIKDR(SupervisedIKDR):
     _: KW_ONLY
     n_slices: int = 10
 
-    def fit(self, X, y):
+    def fit(self, X, y) -> Self:
         """Learn ``W_`` from X (n_samples, n_features) and a response y (n_samples,)."""
         check_parameters(self, n_slices=(lambda m: whole(m, 2), "a whole number of at least 2"))
         if np.asarray(y).dtype.kind in "OUS" and not _are_numbers(y):
@@ -293,7 +306,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
     def _k(self):
         return self.n_clusters
 
-    def fit_predict(self, X, y=None):
+    def fit_predict(self, X, y=None) -> np.ndarray:
         """``fit(X, y).labels_``; scikit-learn's own would drop y."""
         return self.fit(X, y).labels_
 
@@ -333,12 +346,12 @@ class ClusteringIKDR(ClusterMixin, Projection):
         self.converged_, self.history_ = found.converged, found.history
         self.embedding_, self.n_iter_ = found.U, found.n_iter
 
-    def predict(self, X):
+    def predict(self, X) -> np.ndarray:
         """The cluster of each row of X (n_samples, n_features), by its place in the embedding."""
         U = self._embedded(X)
         return self._extension.cluster(U)
 
-    def score(self, X, y=None):
+    def score(self, X, y=None) -> float:
         """How well the clusters of new rows stand apart: the silhouette in their embedding."""
         U = self._embedded(X)
         return embedding_silhouette(U, self._extension.cluster(U))
@@ -434,10 +447,10 @@ class Extension:
         and what was found.
     labels : array of shape (n,)
 
-    Notes
-    -----
-    References: Bengio et al. 2004, Learning eigenfunctions links spectral embedding and kernel
-    PCA.
+    References
+    ----------
+    Bengio, Delalleau, Le Roux, Paiement, Vincent and Ouimet 2004, Learning eigenfunctions links
+    spectral embedding and kernel PCA.
 
     Examples
     --------
@@ -550,6 +563,17 @@ class UnsupervisedIKDR(ClusteringIKDR):
     -----
     Claims: neurips-unsupervised, alternation-monotone.
 
+    See Also
+    --------
+    SemiSupervisedIKDR : where some labels are known.
+    KDAC : another clustering than a known one.
+    sklearn.cluster.SpectralClustering : without a projection.
+
+    References
+    ----------
+    Niu, Dy and Jordan 2011, Dimensionality reduction for spectral clustering.
+    Ng, Jordan and Weiss 2002, On spectral clustering: analysis and an algorithm.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -562,7 +586,7 @@ class UnsupervisedIKDR(ClusteringIKDR):
     0.91
     """
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None) -> Self:
         """Learn ``W_`` and ``labels_`` from X (n_samples, n_features); y is ignored."""
         check_parameters(self, bandwidth=BANDWIDTH)
         self._fit(validate_data(self, X, dtype=FLOATS, ensure_min_samples=2))
@@ -609,6 +633,18 @@ class SemiSupervisedIKDR(ClusteringIKDR):
     Claims: neurips-semi, semi-degrees. The papers hold D fixed while W moves; here D moves
     with W, so that the objective above never falls.
 
+    See Also
+    --------
+    UnsupervisedIKDR : where nothing is known.
+    sklearn.semi_supervised.LabelSpreading : without a projection.
+    sklearn.linear_model.LogisticRegression : on the known labels alone; where classes are no
+        clusters it is often the better classifier.
+
+    References
+    ----------
+    Basu, Banerjee and Mooney 2002, Semi-supervised clustering by seeding.
+    Wu, Miller, Chang, Sznaier and Dy 2019, Solving interpretable kernel dimensionality reduction.
+
     Examples
     --------
     >>> from sklearn.metrics import normalized_mutual_info_score
@@ -626,7 +662,7 @@ class SemiSupervisedIKDR(ClusteringIKDR):
     _: KW_ONLY
     weight: float = 1.0
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None) -> Self:
         """Learn from X (n_samples, n_features) and what is known of some samples.
 
         y (n_samples,) holds labels, numbers with -1 or objects with None where nothing is known;
@@ -666,7 +702,7 @@ class SemiSupervisedIKDR(ClusteringIKDR):
     def _k(self):
         return self.n_clusters or max(2, 0 if self.classes_ is None else len(self.classes_))
 
-    def predict(self, X):
+    def predict(self, X) -> np.ndarray:
         """The class of each row of X (n_samples, n_features); its cluster where none was known."""
         return self._names(super().predict(X))
 

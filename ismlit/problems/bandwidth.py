@@ -32,14 +32,13 @@ def _distances(X):
     return pairwise_distances(X - X.mean(axis=0))
 
 
-def median_distance(X, *, over="all", max_samples=5000, random_state=0):
+def median_distance(X, *, max_samples=5000, random_state=0):
     """Median pairwise Euclidean distance of the rows of X (n, d), in the units of X.
+
+    Over all n^2 entries of the distance matrix, its n zeros included, as the thesis's code does.
 
     Parameters
     ----------
-    over : {"all", "distinct"}
-        "all": over all n^2 entries of the distance matrix, its n zeros included, as the
-        thesis's code does; "distinct": over the n(n-1)/2 pairs i < j, a little larger.
     max_samples : int
         With more rows, a random subset of this size is used (seeded by `random_state`).
 
@@ -48,22 +47,21 @@ def median_distance(X, *, over="all", max_samples=5000, random_state=0):
     ValueError
         If X has fewer than two rows, or the median is 0 (most rows are duplicates).
 
+    See Also
+    --------
+    as_kernel : kernels and bandwidths by name.
+
     Examples
     --------
     >>> from ismlit import median_distance
-    >>> X = [[0.0], [1.0], [3.0]]
-    >>> round(median_distance(X), 2), round(median_distance(X, over="distinct"), 2)
-    (1.0, 2.0)
+    >>> median_distance([[0.0], [1.0], [3.0]])
+    1.0
     """
-    if over not in ("all", "distinct"):
-        raise ValueError(f"over must be 'all' or 'distinct', got {over!r}")
     X = check_array(X, dtype=(np.float64, np.float32), ensure_min_samples=2)
     if len(X) > max_samples:
         rng = check_random_state(random_state)
         X = X[rng.choice(len(X), max_samples, replace=False)]
-    distances = _distances(X)
-    pairs = distances if over == "all" else distances[np.triu_indices(len(X), 1)]
-    median = float(np.median(pairs))
+    median = float(np.median(_distances(X)))
     if median == 0:
         raise ValueError(
             "the median distance is 0: at least half of all pairs of rows coincide; "
@@ -109,6 +107,14 @@ def self_tuning_kernel(X, neighbours=7):
 
     s_i is the distance to the 7th neighbour, at least a thousandth of the median one (of the median
     distance, where all rows have seven twins). Claim: new-local-start.
+
+    See Also
+    --------
+    neighbour_distance : what it is made of.
+
+    References
+    ----------
+    Zelnik-Manor and Perona 2004, Self-tuning spectral clustering.
 
     Examples
     --------
@@ -237,14 +243,14 @@ def as_kernel(kernel, X, bandwidth="median", q=None):
         return plain[kernel]()
     if kernel != "gaussian":
         raise ValueError(
-            f"kernel must be a Kernel or one of {KERNELS}, got {kernel!r}{_hint(kernel)}"
+            f"kernel must be a Kernel or one of {KERNELS}, got {kernel!r}{kernel_hint(kernel)}"
         )
     if bandwidth == "self_tuning":
         return self_tuning_kernel(X)
     return Gaussian(as_bandwidth(bandwidth, X, q))
 
 
-def _hint(name):
+def kernel_hint(name):
     """ "; did you mean ...?" where a known name is near."""
     if not isinstance(name, str):
         return ""

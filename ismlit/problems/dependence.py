@@ -40,6 +40,16 @@ def hsic(K, L, *, estimator="biased"):
         order 1/n, not 0. "unbiased": the U-statistic of Song et al. (2012), n >= 4, which
         may be negative.
 
+    See Also
+    --------
+    normalized_hsic : from 0 to 1.
+
+    References
+    ----------
+    Gretton, Bousquet, Smola and Schoelkopf 2005, Measuring statistical dependence with
+    Hilbert-Schmidt norms.
+    Song, Smola, Gretton, Bedo and Borgwardt 2012, Feature selection via dependence maximization.
+
     Examples
     --------
     >>> from ismlit import Gaussian, gram, hsic
@@ -68,6 +78,15 @@ def hsic(K, L, *, estimator="biased"):
 
 def normalized_hsic(K, L):
     """HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L)), in [0, 1] for PSD K and L. Claim: eq-6.14.
+
+    See Also
+    --------
+    hsic : without the denominator.
+
+    References
+    ----------
+    Cortes, Mohri and Rostamizadeh 2012, Algorithms for learning kernels based on centered
+    alignment.
 
     Examples
     --------
@@ -133,19 +152,3 @@ class Alignment:
     def trace(self, K):
         """Tr(Gamma K), the HSIC that is not normalised."""
         return float(np.sum(self.F * (K @ self.F)))
-
-
-def separation(K, same):
-    """Mean of K over the pairs of one class, `same` (n, n), minus that over the others.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from ismlit import Gaussian, gram
-    >>> from ismlit.problems.dependence import separation
-    >>> X, y = load_iris(return_X_y=True)
-    >>> same = y[:, None] == y
-    >>> [round(separation(gram(Gaussian(sigma), X), same), 2) for sigma in (0.1, 1.0, 10.0)]
-    [0.03, 0.55, 0.06]
-    """
-    return float(K[same].mean() - K[~same].mean())

@@ -60,6 +60,14 @@ class FeatureProblem(Samples):
     `objective_and_gradient` as one. A result is one of the approximate problem; certify its W on
     the exact one. Claims: random-features, eq-5.2.
 
+    See Also
+    --------
+    ismlit.Problem : the exact one.
+
+    References
+    ----------
+    Rahimi and Recht 2007, Random features for large-scale kernel machines.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -22,6 +22,11 @@ FEW, MOST = 24, 2000  # columns of F up to which they are multiplied, and classe
 class Gamma:
     """``Gamma = F diag(s) F'`` with F of shape (n, r) and signs or weights s of shape (r,).
 
+    See Also
+    --------
+    label_gamma : of class labels.
+    guidance_gamma : where some labels are known.
+
     Examples
     --------
     >>> import numpy as np
@@ -270,6 +275,15 @@ def label_gamma(y, balanced=False):
 
     balanced: H Y (Y'Y)^-1 Y' H instead, which gives every class the same weight and is negative
     between any two classes, whatever their sizes (claim new-balanced-gamma).
+
+    See Also
+    --------
+    ismlit.ism : takes it.
+
+    References
+    ----------
+    Gretton, Bousquet, Smola and Schoelkopf 2005, Measuring statistical dependence with
+    Hilbert-Schmidt norms.
 
     Examples
     --------

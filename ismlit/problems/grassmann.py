@@ -312,6 +312,14 @@ class SecondOrder:
     where Phi is large these are not computed, and the coordinates are the tangents (d, q).
     Claims: thm-5.1 (through its exact form), eq-C.66.
 
+    See Also
+    --------
+    ismlit.certify : what a user asks.
+
+    References
+    ----------
+    Absil, Mahony and Sepulchre 2008, Optimization algorithms on matrix manifolds.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

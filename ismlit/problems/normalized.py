@@ -36,6 +36,14 @@ class NormalizedProblem(Samples):
     -----
     Claims: neurips-semi, semi-degrees, kdac-gradient.
 
+    See Also
+    --------
+    ismlit.Problem : with a kernel that is not divided.
+
+    References
+    ----------
+    Ng, Jordan and Weiss 2002, On spectral clustering: analysis and an algorithm.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -97,6 +97,10 @@ def gram(kernel, X, W=None, X2=None):
     ``W`` (d, q) is the projection, identity when None. Dense: meant for theory and small n;
     the solver never forms it.
 
+    See Also
+    --------
+    ismlit.hsic : the dependence of two of them.
+
     Examples
     --------
     >>> import numpy as np
@@ -180,6 +184,10 @@ class Samples:
     def restrict(self, V):
         """The same for the samples XV, V (d, k): the problem of B in W = VB."""
         return replace(self, X=self.X @ V)
+
+    def span(self, more):
+        """An orthonormal basis (d, k) of the rows of X and of the columns of `more` (d, m)."""
+        return np.linalg.qr(np.hstack([self.X.T, more]).astype(self.dtype))[0]
 
     def sample(self, rows):
         """The same for some of the samples; passes over them are counted apart."""

@@ -38,6 +38,10 @@ class Certificate:
         J of a maximum for the same rows with their labels shuffled, where an estimator with labels
         was asked for its certificate. Random labels have maxima, too.
 
+    See Also
+    --------
+    certify : what gives it.
+
     Examples
     --------
     >>> import numpy as np
@@ -87,7 +91,7 @@ class Certificate:
         return f", at least {float(f'{self.curvature - self.curvature_error:.2g}'):g}"
 
 
-def certify(found, W=None, *, tol=1e-5):
+def certify(found, W=None, *, tol: float = 1e-5) -> Certificate:
     """First- and second-order certificate of a solution, whoever found it.
 
     Parameters
@@ -106,6 +110,16 @@ def certify(found, W=None, *, tol=1e-5):
     ValueError
         If the estimator or result carries no data, W has another shape or too small a rank, or
         the problem has no second order (random features).
+
+    See Also
+    --------
+    ismlit.ism : finds what can be certified.
+
+    References
+    ----------
+    Absil, Mahony and Sepulchre 2008, Optimization algorithms on matrix manifolds.
+    Kuczynski and Wozniakowski 1992, Estimating the largest eigenvalue by the power and Lanczos
+    algorithms with a random start.
 
     Examples
     --------
@@ -164,8 +178,7 @@ def _tested(problem, W):
     """
     d, q = W.shape
     if d > problem.n + 2 * q:
-        more = np.random.default_rng(0).standard_normal((d, q))
-        V = np.linalg.qr(np.hstack([W, problem.X.T, more]).astype(problem.dtype))[0]
+        V = problem.span(np.hstack([np.random.default_rng(0).standard_normal((d, q)), W]))
         return _tested(problem.restrict(V), V.T @ W)
     J, phi = problem.objective_and_phi(W)
     second = SecondOrder(problem, W, phi)

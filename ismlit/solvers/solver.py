@@ -14,7 +14,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -96,6 +95,11 @@ class ISMResult:
         What was solved; `ismlit.certify` reads it.
     curvature : Curvature or None
         What the second-order test found at W, where it was made; `ismlit.certify` reads it.
+
+    See Also
+    --------
+    ism : what gives it.
+    ismlit.certify : whether it is a maximum.
 
     Examples
     --------
@@ -192,6 +196,18 @@ def ism(
     With more features than samples the problem is solved, exactly, in the span of the samples.
     Claims: alg-4, eq-5.1, new-safeguard. See `ismlit.certify` for a certificate.
 
+    See Also
+    --------
+    published_ism : the iteration as it was published.
+    ismlit.certify : whether a W is a maximum.
+    ismlit.SupervisedIKDR : with a bandwidth, scaling and a start of its own.
+
+    References
+    ----------
+    Wu, Miller, Chang, Sznaier and Dy 2019, Solving interpretable kernel dimensionality reduction.
+    Nocedal and Wright 2006, Numerical optimization, chapter 7.
+    Cai, Zhang, Bai and Li 2018, On an eigenvector-dependent nonlinear eigenvalue problem.
+
     Examples
     --------
     >>> import numpy as np
@@ -204,9 +220,15 @@ def ism(
     """
     problem = as_problem(X, gamma, kernel, n_jobs, random_features, random_state, q)
     check_options(problem, q, tol, max_iter)
-    climbing = partial(Climb.to_a_maximum, escape=escape)
-    solve = partial(_solve, climbing, q, random_state, tol, max_iter, callback)
-    result = _anchored(solve, problem, init) or _in_the_span(solve, problem, q, init)
+
+    def solve(problem, init):
+        climb = Climb.begin(problem, q, init, random_state, tol, max_iter, callback)
+        return climb.result(*climb.to_a_maximum(escape))
+
+    if isinstance(problem, FeatureProblem):
+        result = _anchored(solve, problem, init)
+    else:
+        result = _in_the_span(solve, problem, q, init)
     _warn_unless_converged("ism", result, "a larger max_iter or tol, or another init")
     return result
 
@@ -234,6 +256,14 @@ def published_ism(
     -----
     Claim: alg-4.
 
+    See Also
+    --------
+    ism : never falls, and says where it ends.
+
+    References
+    ----------
+    Wu, Miller, Chang, Sznaier and Dy 2019, Solving interpretable kernel dimensionality reduction.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -246,7 +276,11 @@ def published_ism(
     """
     problem = as_problem(X, gamma, kernel, n_jobs)
     check_options(problem, q, tol, max_iter)
-    solve = partial(_solve, Climb.as_published, q, random_state, tol, max_iter, callback)
+
+    def solve(problem, init):
+        climb = Climb.begin(problem, q, init, random_state, tol, max_iter, callback)
+        return climb.result(*climb.as_published())
+
     result = _in_the_span(solve, problem, q, init)
     _warn_unless_converged("published_ism", result, "`ism`, which cannot cycle")
     return result
@@ -345,15 +379,6 @@ def attainable(tol, dtype):
     return max(tol, 200 * float(np.finfo(dtype).eps))
 
 
-def _solve(climbing, q, random_state, tol, max_iter, callback, problem, init):
-    """One solve from a start: `climbing` moves a `Climb` to its end."""
-    before = problem.count.passes
-    W = first_frame(problem, q, init, random_state)
-    climb = Climb(problem, W, before, tol, max_iter, callback)
-    converged, message = climbing(climb)
-    return climb.result(converged, message)
-
-
 def first_frame(problem, q, init, random_state=None):
     """An orthonormal W (d, q) to start from, by the words of `ism`."""
     if not (isinstance(init, str) and init == "several"):
@@ -379,18 +404,13 @@ def _in_the_span(solve, problem, q, init):
         more = np.random.default_rng(0).standard_normal((problem.d, q))
     else:
         more = as_frame(init, problem.d, problem.dtype, "init")
-    V = np.linalg.qr(np.hstack([problem.X.T, more]))[0]
+    V = problem.span(more)
     result = solve(problem.restrict(V), init if isinstance(init, str) else V.T @ more)
     return replace(result, W=fixed_signs(V @ result.W), problem=problem)
 
 
 def _anchored(solve, problem, init, rounds=5):
-    """Solve with random features; again, anchored at the W found, while that is far from it.
-
-    None for other problems.
-    """
-    if not isinstance(problem, FeatureProblem):
-        return None
+    """Solve with random features; again, anchored at the W found, while that is far from it."""
     n_passes = 0
     for _ in range(rounds):
         result = solve(problem, init)
@@ -467,6 +487,13 @@ class Climb:
         self.log, self.n_iter, self.n_test_passes, self.curvature = [], 0, 0, None
         self.forget()
         self._record(movement=np.inf, shift=0.0)
+
+    @classmethod
+    def begin(cls, problem, q, init, random_state, tol, max_iter, callback):
+        """At the start that `ism` is asked for."""
+        before = problem.count.passes
+        W = first_frame(problem, q, init, random_state)
+        return cls(problem, W, before, tol, max_iter, callback)
 
     def forget(self):
         """Start anew from here: with a plain step, no shift, and no pairs remembered."""

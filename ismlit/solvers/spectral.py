@@ -512,6 +512,14 @@ def alternate(
     Each half-turn maximises the same function, so with the default solver the objective never
     falls. Claims: alternation-monotone, semi-degrees, alg-1.
 
+    See Also
+    --------
+    ismlit.UnsupervisedIKDR, ismlit.KDAC : estimators made of it.
+
+    References
+    ----------
+    Niu, Dy and Jordan 2014, Iterative discovery of multiple alternative clustering views.
+
     Examples
     --------
     >>> from sklearn.datasets import make_blobs

@@ -60,7 +60,7 @@ def look_around(problem, q, random_state, climb):
     if n > SAMPLE:
         view = problem.sample(np.sort(rng.permutation(n)[:SAMPLE]))
     if view.d > view.n + q:
-        V = np.linalg.qr(np.hstack([view.X.T, rng.standard_normal((view.d, q))]))[0]
+        V = view.span(rng.standard_normal((view.d, q)))
         view = view.restrict(V)
     before, found = view.count.passes, []
     for name in ORDER:

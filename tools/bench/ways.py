@@ -193,7 +193,7 @@ def in_the_span(problem, q):
     if problem.d <= problem.n + q:
         return problem
     more = np.random.default_rng(0).standard_normal((problem.d, q))
-    return problem.restrict(np.linalg.qr(np.hstack([problem.X.T, more]))[0])
+    return problem.restrict(problem.span(more))
 
 
 def climbed(way, problem, q, limit=np.inf, flat=0.0):
