@@ -261,7 +261,7 @@ class ResponseIKDR(SupervisedIKDR):
     def fit(self, X, y) -> Self:
         """Learn ``W_`` from X (n_samples, n_features) and a response y (n_samples,)."""
         check_parameters(self, n_slices=(lambda m: whole(m, 2), "a whole number of at least 2"))
-        if np.asarray(y).dtype.kind in "OUS" and not _are_numbers(y):
+        if np.asarray(y).dtype.kind in "US":
             raise ValueError("a response must be numbers; SupervisedIKDR takes class labels")
         X, y = validate_data(self, X, y, dtype=FLOATS, y_numeric=True, ensure_min_samples=2)
         shares = np.arange(1, self.n_slices) / self.n_slices
@@ -719,14 +719,6 @@ class SemiSupervisedIKDR(ClusteringIKDR):
 def is_relative(kernel):
     """Whether a kernel has a bandwidth for each of the samples it was made of."""
     return type(kernel).scale is not Kernel.scale
-
-
-def _are_numbers(y):
-    try:
-        np.asarray(y).astype(float)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _one_per_sample(y, n):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, lru_cache
+from importlib import import_module
 from inspect import signature
 from typing import Any
 
@@ -99,7 +100,7 @@ class Kernel:
 
     @cached_property
     def _compiled(self):
-        import sympy as sp
+        sp = _sympy()
 
         pairs = {order: _symbolic_derivative(self, order) for order in (1, 2)}
         return {order: sp.lambdify(b, e, "numpy", cse=True) for order, (e, b) in pairs.items()}
@@ -151,9 +152,19 @@ class Kernel:
         return f"Kernel({self.name}, pairs={self.pairs!r})"
 
 
+def _sympy():
+    try:
+        return import_module("sympy")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "sympy derives the slopes of a kernel of your own, and is not installed: pip install "
+            "sympy, or subclass Kernel and give df and d2f"
+        ) from error
+
+
 @lru_cache(maxsize=64)
 def _symbolic_derivative(kernel, order):
-    import sympy as sp
+    sp = _sympy()
 
     symbol = sp.Symbol("beta", nonnegative=True) if kernel.pairs == "difference" else None
     symbol = symbol or sp.Symbol("beta", real=True)
@@ -173,7 +184,7 @@ def _symbolic_derivative(kernel, order):
 @lru_cache(maxsize=1)
 def symbolic_functions():
     """A stand-in for numpy that answers with sympy's functions under numpy's names."""
-    import sympy as sp
+    sp = _sympy()
 
     class SymbolicFunctions:
         _renamed = {"abs": "Abs", "arctan": "atan", "arcsin": "asin", "arccos": "acos"}

@@ -562,13 +562,12 @@ class Climb:
 
     def as_published(self):
         """Top eigenvectors, again and again, until they change by less than tol."""
-        before = None
+        before = np.nan  # nothing is near to it
         while not self.spent:
-            values = published(self)
-            if before is not None:
-                size = np.linalg.norm(values)
-                if np.linalg.norm(values - before) < self.tol * size:
-                    return True, "the eigenvalues of Phi changed by less than tol"
+            values, W = top_eigenvectors(self.at.phi, self.at.W.shape[1])
+            self.move(self.trial(W))
+            if np.linalg.norm(values - before) < self.tol * np.linalg.norm(values):
+                return True, "the eigenvalues of Phi changed by less than tol"
             before = values
         return False, "max_iter reached"
 
@@ -594,13 +593,6 @@ class Climb:
 
 
 # ---------------------------------------------------------------- the steps
-
-
-def published(climb):
-    """The step of Algorithm 4: the top eigenvectors of Phi, whatever J says. Their values."""
-    values, W = top_eigenvectors(climb.at.phi, climb.at.W.shape[1])
-    climb.move(climb.trial(W))
-    return values
 
 
 def plain(climb):
