@@ -256,7 +256,10 @@ class Problem(Samples):
             diagonal *= 0  # what is not finite stays so, and is refused
 
     def _tiles(self, r, views, *orders, keep=False):
-        """`Pairs.tiles`, each array times Gamma."""
+        """`Pairs.tiles`, each array times Gamma: scratch, which the next tile overwrites.
+
+        Arrays of one tile may be one and the same (`Kernel.f_and_derivatives`).
+        """
         space = np.empty(self.pairs.tile**2, self.dtype)
         for rows, columns, parts in self.pairs.tiles(r, views, *orders, keep=keep):
             shape = rows.stop - rows.start, columns.stop - columns.start
@@ -283,6 +286,7 @@ class Problem(Samples):
         for rows, columns, parts in self._tiles(r, views, 0, 1):
             for k, (of_f, (number, psi)) in enumerate(parts):
                 part = pairs.parts[k]
+                # before the diagonal of f' goes: f and f' of a Gaussian share one array
                 value += _double_sum(*of_f)
                 self._off_diagonal(k, rows, columns, psi)
                 products[k] = products[k] + number * (psi @ sides[k][columns])
@@ -307,6 +311,7 @@ class Problem(Samples):
         value, totals = 0.0, self.pairs.shares(r, *(V.shape[1] for V in sides))
         for rows, columns, parts in self._tiles(r, views, 0, 1):
             for k, (of_f, (number, psi)) in enumerate(parts):
+                # before the diagonal of f' goes: f and f' of a Gaussian share one array
                 value += _double_sum(*of_f)
                 self._off_diagonal(k, rows, columns, psi)
                 add_both_ways(totals[k], rows, columns, number, psi, sides[k])

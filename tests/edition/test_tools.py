@@ -18,6 +18,7 @@ PROGRAMS = (
     "print_book",
     "record",
     "sabotage",
+    "site.pages",
 )
 
 
@@ -35,9 +36,10 @@ def test_a_program_says_what_it_is_for(name, monkeypatch, capsys):
 def test_all_programs_are_looked_at():
     """What has a `main` is a program."""
     folder = Path(anywhere.__file__).parent
-    files = [*folder.glob("*.py"), *folder.glob("*/__main__.py")]
+    files = [*folder.glob("*.py"), *folder.glob("*/__main__.py"), *folder.glob("site/*.py")]
     found = [path for path in files if "def main" in path.read_text("utf-8")]
-    names = [path.parent.name if path.stem == "__main__" else path.stem for path in found]
+    parts = [path.relative_to(folder).with_suffix("").parts for path in found]
+    names = [".".join(part for part in each if part != "__main__") for each in parts]
     assert sorted(names) == sorted(PROGRAMS)
 
 

@@ -7,6 +7,7 @@ What stands here are their texts; their tables are made while the book is built,
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
 
@@ -132,6 +133,12 @@ def reproduction_csv(numbers):
     return _csv(rows)
 
 
-if __name__ == "__main__":
+def main():
+    """Renew the generated files of the book, and say where all claims stand."""
+    argparse.ArgumentParser(description=main.__doc__).parse_args()
     write()
     print(tally())
+
+
+if __name__ == "__main__":
+    main()
