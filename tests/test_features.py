@@ -1,9 +1,11 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.preprocessing import scale
 
-from ismlit import datasets
+from ismlit import SupervisedIKDR, datasets
 from ismlit.problems.bandwidth import median_distance
 from ismlit.problems.features import FeatureProblem, distinct_rows
 from ismlit.problems.gamma import DenseGamma, Gamma, label_gamma
@@ -182,3 +184,31 @@ def test_a_feature_result_is_not_certified_as_exact(data):
         certify(ism(*data, 2, random_features=16, random_state=0))
     with pytest.raises(ValueError, match="positive whole number"):
         ism(*data, 2, random_features=64.0)
+
+
+def test_phi_0_is_that_of_the_exact_problem(rng):
+    X, y = rng.standard_normal((60, 4)) + 5, np.arange(60) % 3
+    for gamma in (label_gamma(y), Gamma(np.eye(3)[y], [1.0, -2.0, 0.5])):  # the other not centred
+        problem = FeatureProblem(X, gamma, Gaussian(1.3))
+        assert_allclose(problem.phi_0(), problem.exact.phi_0(), atol=1e-9)
+
+
+def test_rows_on_disk_are_not_copied(rng, tmp_path):
+    """As the same rows in memory; with more rows grow Gamma and the like, and not the rows."""
+    options = dict(bandwidth=3.0, random_features=16, init="taylor", tol=1e-3, random_state=0)
+    most, size = {}, {}
+    for n in (60_000, 180_000):
+        y = np.arange(n) % 3
+        X = rng.standard_normal((n, 100)).astype("float32") + 2 * np.eye(3, 100)[y].astype(
+            "float32"
+        )
+        np.save(tmp_path / "rows.npy", X)
+        in_memory, size[n] = SupervisedIKDR(2, **options).fit(X, y), X.nbytes
+        del X
+        tracemalloc.start()
+        model = SupervisedIKDR(2, **options).fit(np.load(tmp_path / "rows.npy", mmap_mode="r"), y)
+        most[n] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert_allclose(model.W_, in_memory.W_, atol=1e-5)
+    (few, many), (small, large) = most.values(), size.values()
+    assert many - few < 0.3 * (large - small)

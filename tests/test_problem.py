@@ -50,17 +50,6 @@ def test_phi_derivative_is_the_derivative_of_phi(name, rng):
 
 
 @KERNELS
-def test_operator_is_phi_kept_or_recomputed(name, rng):
-    problem = random_problem(name, rng)
-    W, V = orthonormal(4, 2, rng), rng.standard_normal((4, 3))
-    phi = problem.phi(W)
-    for cache_bytes in (2**28, 0):
-        operator = problem.operator(W, cache_bytes)
-        for _ in range(2):  # the second product comes from the kept tiles
-            assert_allclose(operator @ V, phi @ V, atol=1e-12 * np.linalg.norm(phi))
-
-
-@KERNELS
 @given(seed=seeds)
 @settings(deadline=None, max_examples=15)
 def test_only_the_subspace_matters(name, seed):
@@ -162,16 +151,6 @@ def test_bad_input_gets_a_clear_error(make, words):
     X = np.arange(10.0).reshape(5, 2) + 1
     with pytest.raises(ValueError, match=words):
         make(X)
-
-
-def test_products_with_kept_tiles_are_no_passes(rng):
-    problem, V = random_problem("gaussian", rng), rng.standard_normal((4, 3))
-    for cache_bytes, passes in ((2**28, 1), (0, 3)):
-        problem.count.passes = 0
-        operator = problem.operator(orthonormal(4, 2, rng), cache_bytes)
-        for _ in range(3):
-            operator @ V
-        assert problem.count.passes == passes
 
 
 def test_float32_objective_is_accumulated_in_float64(rng):

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 from scipy.linalg import eigh, svd
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -161,8 +162,8 @@ ROWS = 16384  # looked at at once
 DEAD = 1e-3  # share of the largest standard deviation below which a component says nothing
 
 
-def varying_directions(X):
-    """An orthonormal basis (d, r) of the directions in which centred X (n, d) varies.
+def varying_directions(X, mean=0.0):
+    """An orthonormal basis (d, r) of the directions in which X (n, d) varies about its mean.
 
     None where they are all: constant columns and columns that others determine add none. The rank
     is that of the standardised columns, so that units do not decide it.
@@ -173,14 +174,14 @@ def varying_directions(X):
     >>> from ismlit.estimators.base import varying_directions
     >>> a, b = np.random.default_rng(0).standard_normal((2, 9))
     >>> X = np.c_[a, b, a + b, np.ones(9)]
-    >>> varying_directions(X - X.mean(axis=0)).shape
+    >>> varying_directions(X, X.mean(axis=0)).shape
     (4, 2)
     """
     n, d = X.shape
-    size = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(float)
+    size = np.maximum(X.max(axis=0) - mean, mean - X.min(axis=0)).astype(float)
     size[size == 0] = 1.0
     if d > n:
-        X = X / size
+        X = (X - mean) / size
         scale = np.linalg.norm(X, axis=0)
         scale[scale == 0] = 1.0
         values, vectors = svd(X / scale, full_matrices=False)[1:]
@@ -188,7 +189,7 @@ def varying_directions(X):
     else:
         products = np.zeros((d, d))
         for start in range(0, n, ROWS):  # of a million rows no copy in double precision
-            rows = X[start : start + ROWS] / size
+            rows = (X[start : start + ROWS] - mean) / size
             products += rows.T @ rows
         scale = np.sqrt(np.diag(products))
         scale[scale == 0] = 1.0
@@ -199,7 +200,16 @@ def varying_directions(X):
     return np.linalg.qr((size * scale)[:, None] * vectors[:, kept])[0]
 
 
-class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KeepsPrecision(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """A transformer that gives float32 for float32."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class Projection(KeepsPrecision, BaseEstimator):
     """An estimator with one W: X is centred, seen through ``W_``, and keeps its precision.
 
     W is looked for among the directions in which X varies. A subclass sets ``W_``, and keeps with
@@ -217,10 +227,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"n_components = {q} must be at most the number of features, n_features = {d}"
             )
         self.mean_ = X.mean(axis=0)
-        centred = X - self.mean_
-        self._basis = varying_directions(centred)
-        if self._basis is None:
-            return centred, min(q, d)
+        self._basis = varying_directions(X, self.mean_)
+        if self._basis is None:  # random features centre what they read
+            whole = X if getattr(self, "random_features", None) else X - self.mean_
+            return whole, min(q, d)
         self._basis = self._basis.astype(X.dtype, copy=False)
         rank = self._basis.shape[1]
         if not rank:
@@ -230,7 +240,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"n_components = {q} must be at most the number of directions in which X varies, "
                 f"{rank}: constant columns, and columns that others determine, add none"
             )
-        return centred @ self._basis, min(q, rank)
+        return (X - self.mean_) @ self._basis, min(q, rank)
 
     def _start(self):
         """`init` as the solver gets it: an array is seen in the basis of X."""
@@ -332,13 +342,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Project X (n_samples, n_features) to (n_samples, n_components)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=FLOATS, reset=False)
-        return ((X - self.mean_) @ self.W_).astype(X.dtype, copy=False)
+        found = [(X[rows] - self.mean_) @ self.W_ for rows in gen_batches(len(X), ROWS)]
+        return np.vstack(found).astype(X.dtype, copy=False)
 
     @property
     def _n_features_out(self):
         return self.W_.shape[1]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -360,13 +360,12 @@ class Progress(tqdm):
 
     def __init__(self, watch=None):
         super().__init__(desc="network", unit=" layers", delay=3, disable=None, leave=False)
-        self.watch = watch
+        self.watch = watch or (lambda layer: None)
 
     def update(self, layer):
         """One layer more, which who watches is told."""
         super().update()
-        if self.watch is not None:
-            self.watch(layer)
+        self.watch(layer)
 
 
 def grow(

@@ -14,12 +14,7 @@ from typing import Self
 
 import numpy as np
 from scipy.special import log_softmax, softmax
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state, gen_batches
@@ -36,6 +31,7 @@ from ismlit.estimators.base import (
     POSITIVE,
     SHARE,
     WHOLE,
+    KeepsPrecision,
     check_labels,
     check_parameters,
     layer_watch,
@@ -73,9 +69,7 @@ def _check_bandwidth(R, sigma):
 
 
 @dataclass(eq=False, repr=False)
-class KernelDependenceNetwork(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
-):
+class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     """Classify by a network of Gaussian layers, each solved for dependence on the labels.
 
     A sample gets the class whose mean output is at the smallest angle. There are two ways to grow.
@@ -419,8 +413,3 @@ class KernelDependenceNetwork(
     @property
     def _n_features_out(self):
         return self.layers_[-1].W.shape[1]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

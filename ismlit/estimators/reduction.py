@@ -71,7 +71,8 @@ class SupervisedIKDR(Projection):
         J is then, up to a factor, the squared distance of the two class means in feature space,
         in which either counts as one whatever its size (claim new-two-classes).
     random_features : int, optional
-        Replace the Gaussian kernel by so many random features: time linear in the samples.
+        Replace the Gaussian kernel by so many random features: time linear in the samples. X may
+        then be a numpy.memmap of more rows than memory holds.
     tol : float, default=1e-6
     max_iter : int, default=2000
         Most steps of the solver.
@@ -148,7 +149,8 @@ class SupervisedIKDR(Projection):
     def _fit(self, X, gamma):
         q = X.shape[1] if self.n_components is None else self.n_components
         centred, q = self._centred(X, q)
-        self.kernel_ = as_kernel(self.kernel, X - self.mean_, self.bandwidth, q)
+        whole = X if self.random_features else X - self.mean_  # to read, not to copy
+        self.kernel_ = as_kernel(self.kernel, whole, self.bandwidth, q)
         result = ism(
             centred,
             gamma,

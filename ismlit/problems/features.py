@@ -4,8 +4,8 @@ With frequencies w_l of N(0, I / sigma^2) in q dimensions, K_ij is close to
 ``1/m sum_l cos(w_l' W'(x_i - x_j))``. They come from a scrambled Sobol sequence, which is far
 more even than random draws (Avron et al. 2016), and W is first turned to a frame that depends on
 its span alone. Gamma made of class labels has few distinct rows, so that sums over the samples
-of each class are all that J, its gradient and Phi need; memory is that of X and of one d x 2m
-array a class, never O(n m).
+of each class are all that J, its gradient and Phi need; beside X, which may lie on disk as a
+numpy.memmap, memory is that of Gamma, of one d x 2m array a class and of some thousand rows.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from joblib import delayed
@@ -116,8 +117,21 @@ class FeatureProblem(Samples):
         return self.exact.sample(rows)
 
     def phi_0(self):
-        """Phi at W = 0, which needs no features."""
-        return self.exact.phi_0()
+        """Phi at W = 0, which needs no features: sums over the rows of every class."""
+        (F, s), sizes = self._table, np.array([len(rows) for rows in self._classes[1]])
+        weights = F @ (s * (sizes @ F))  # the row sums of Gamma; of labels they are 0
+        sums, scatter, squares = np.zeros((len(F), self.d)), np.zeros((self.d, self.d)), 0.0
+        for g, rows in self._chunks:
+            X = rows().astype(float)
+            sums[g] += X.sum(axis=0)
+            squares += np.sum(X * X)
+            if abs(weights[g]) > 1e-12 * np.abs(F).max():
+                scatter += weights[g] * (X.T @ X)
+        along = F.T @ sums
+        total = (along.T * s) @ along - scatter
+        if np.linalg.norm(total) <= 10 * np.finfo(self.dtype).eps * self.gamma.size * squares:
+            total[:] = 0  # nothing but rounding, which points nowhere
+        return (total / self.kernel.sigma**2).astype(self.dtype)
 
     @cached_property
     def _classes(self):
@@ -134,10 +148,10 @@ class FeatureProblem(Samples):
 
     @cached_property
     def _chunks(self):
-        """(class, its rows of the centred X) in pieces of at most ROWS samples."""
-        X = self.X - self.X.mean(axis=0)
+        """(class, its samples of the centred X) in pieces of at most ROWS."""
+        mean = self.X.mean(axis=0)
         return [
-            (g, X[rows[a : a + ROWS]])
+            (g, Reading(self.X, rows[a : a + ROWS], mean))
             for g, rows in enumerate(self._classes[1])
             for a in range(0, len(rows), ROWS)
         ]
@@ -246,6 +260,21 @@ class FeatureProblem(Samples):
         return value, ((phi + phi.T) / 2).astype(self.X.dtype)
 
 
+class Reading(NamedTuple):
+    """Rows of X less a mean, read where they are used; another process is sent them as read."""
+
+    X: np.ndarray
+    rows: object
+    mean: np.ndarray | float = 0.0
+
+    def __call__(self):
+        """The rows (n, d)."""
+        return self.X[self.rows] - self.mean
+
+    def __reduce__(self):
+        return Reading, (self(), slice(None))
+
+
 def even_frequencies(q, m, seed):
     """m frequencies of N(0, I) in q dimensions (q, m), from a scrambled Sobol sequence."""
     with warnings.catch_warnings():  # balance wants a power of two; any m is allowed
@@ -275,11 +304,13 @@ def waves(rows, frequencies):
 
 def _sums(g, rows, frequencies):
     """Class, sum of the features of its rows, and X' times the features."""
+    rows = rows()
     Z = waves(rows, frequencies)
     return g, Z.sum(axis=0, dtype=float), rows.T @ Z
 
 
 def _degrees(g, rows, frequencies, u):
     """X' D X of some rows of class g, D the row sums of Gamma o K."""
+    rows = rows()
     degrees = waves(rows, frequencies) @ u[g].astype(rows.dtype)
     return (rows.T @ (degrees[:, None] * rows)).astype(float)

@@ -108,9 +108,6 @@ class Kernel:
     def __getstate__(self):  # compiled functions do not pickle; they are rebuilt on use
         return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
 
-    def __setstate__(self, state):
-        self.__dict__.update(state)
-
     def get_params(self, deep=True):
         """The parameters by name, so that a search reaches them, as in ``kernel__sigma``."""
         if is_dataclass(self):

@@ -209,20 +209,6 @@ class Problem(Samples):
         first, second = totals[: len(z)], totals[len(z) :]
         return self._assembled(first, images, 1) + self._assembled(second, z, 2)
 
-    def operator(self, W, cache_bytes=2**28):
-        """Phi(W) as a LinearOperator on blocks of vectors: the d x d matrix is never formed.
-
-        The tiles of Psi are kept if they fit in `cache_bytes`, else recomputed for each
-        product. For d much larger than q.
-        """
-
-        def product(views, V, kept):
-            images = self.pairs.project(V)
-            shares = self.pairs.sweep(self._product_row, views, self._sides(images, 1), kept)
-            return self._assembled(self.pairs.spread(shares), images, 1)
-
-        return self.pairs.operator(self.d, product, W, cache_bytes)
-
     # ------------------------------------------------------------ Psi times V, part by part
 
     def _sides(self, images, order):
@@ -316,16 +302,6 @@ class Problem(Samples):
                 self._off_diagonal(k, rows, columns, psi)
                 add_both_ways(totals[k], rows, columns, number, psi, sides[k])
         return value, totals
-
-    def _product_row(self, r, views, sides, kept):
-        """The share of block row r in Psi times the sides."""
-        totals = self.pairs.shares(r, *(V.shape[1] for V in sides))
-        tiles = self._tiles(r, views, 1, keep=kept is not None)
-        for rows, columns, parts in self.pairs.kept_tiles(kept, r, tiles):
-            for k, ((number, psi),) in enumerate(parts):
-                self._off_diagonal(k, rows, columns, psi)
-                add_both_ways(totals[k], rows, columns, number, psi, sides[k])
-        return totals
 
     def _curvature_row(self, r, views, slopes, sides):
         """For each direction the share of block row r in (d Psi) times the sides."""

@@ -71,18 +71,15 @@ class Certificate:
 
     def __str__(self):
         of = "" if self.is_orthonormal else " (of the span of W, which was not orthonormal)"
+        beside = "" if self.chance is None else f"; with their labels shuffled {self.chance:.4g}"
         lines = [
             f"local maximum to second order: {'yes' if self.is_maximum else 'no'}{of}",
-            f"  J         {self.objective:.4g} on these {self.n} rows{self._beside()}",
+            f"  J         {self.objective:.4g} on these {self.n} rows{beside}",
             f"  residual  {self.residual:.1e}",
             f"  curvature {self.curvature:.4g}{self._no_less()} (smallest eigenvalue of Kd - M)",
             f"  eigengap  {self.eigengap:.4g}",
         ]
         return "\n".join(lines)
-
-    def _beside(self):
-        """J of shuffled labels, where it is known."""
-        return "" if self.chance is None else f"; with their labels shuffled {self.chance:.4g}"
 
     def _no_less(self):
         """What the curvature is at least, in two digits, where it is not exact."""

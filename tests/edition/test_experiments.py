@@ -51,7 +51,7 @@ from ismlit.problems.kernels import Gaussian, Multiquadratic, Polynomial
 from ismlit.problems.pairs import gram
 from ismlit.problems.problem import Problem
 from tests.edition.sets import needs
-from tests.problems import orthonormal
+from tests.problems import FAMILY, orthonormal, random_problem
 
 STORED = {name: results(name) for name in command.TABLES}
 
@@ -1017,3 +1017,24 @@ def test_without_torch_the_comparators_say_what_to_install():
             assert list(table_4_2.rows("Wine/AEC/")) == []
     else:
         pytest.skip("PyTorch is installed")
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_operator_is_phi_kept_or_recomputed(name, rng):
+    problem = random_problem(name, rng)
+    W, V = orthonormal(4, 2, rng), rng.standard_normal((4, 3))
+    phi = problem.phi(W)
+    for cache_bytes in (2**28, 0):
+        operator = scaling.phi_operator(problem, W, cache_bytes)
+        for _ in range(2):  # the second product comes from the kept tiles
+            assert_allclose(operator @ V, phi @ V, atol=1e-12 * np.linalg.norm(phi))
+
+
+def test_products_with_kept_tiles_are_no_passes(rng):
+    problem, V = random_problem("gaussian", rng), rng.standard_normal((4, 3))
+    for cache_bytes, passes in ((2**28, 1), (0, 3)):
+        problem.count.passes = 0
+        operator = scaling.phi_operator(problem, orthonormal(4, 2, rng), cache_bytes)
+        for _ in range(3):
+            operator @ V
+        assert problem.count.passes == passes

@@ -21,6 +21,7 @@ from ismlit.edition.measures import alternative_gamma
 from ismlit.problems.bandwidth import median_distance
 from ismlit.problems.gamma import label_gamma
 from ismlit.problems.kernels import Gaussian, Polynomial
+from ismlit.problems.pairs import add_both_ways
 from ismlit.problems.problem import Problem
 from ismlit.solvers.solver import ism
 
@@ -62,10 +63,36 @@ def coordinate_power(A, *, share=0.1, tol=1e-6, max_iter=10_000):
     return x @ z, x
 
 
+def phi_operator(problem, W, cache_bytes=2**28):
+    """Phi(W) as a LinearOperator on blocks of vectors: the d x d matrix is never formed.
+
+    The tiles of Psi are kept if they fit in `cache_bytes`, else recomputed for each product. For d
+    much larger than q.
+    """
+    pairs = problem.pairs
+
+    def row(r, views, sides, kept):
+        """The share of block row r in Psi times the sides."""
+        totals = pairs.shares(r, *(V.shape[1] for V in sides))
+        tiles = problem._tiles(r, views, 1, keep=kept is not None)
+        for rows, columns, parts in pairs.kept_tiles(kept, r, tiles):
+            for k, ((number, psi),) in enumerate(parts):
+                problem._off_diagonal(k, rows, columns, psi)
+                add_both_ways(totals[k], rows, columns, number, psi, sides[k])
+        return totals
+
+    def product(views, V, kept):
+        images = pairs.project(V)
+        shares = pairs.sweep(row, views, problem._sides(images, 1), kept)
+        return problem._assembled(pairs.spread(shares), images, 1)
+
+    return pairs.operator(problem.d, product, W, cache_bytes)
+
+
 def matrix_free_eigenvectors(problem, W, q, *, start=None, tol=1e-8, max_iter=200):
     """Top q eigenvalues of Phi(W), falling, and their vectors, without forming the matrix.
 
-    LOBPCG on ``problem.operator(W)``: O(n^2 q) a product with the tiles of Psi kept, and
+    LOBPCG on `phi_operator`: O(n^2 q) a product with the tiles of Psi kept, and
     O(d q) memory instead of O(d^2). For d much larger than q; `start` (d, q) warm-starts it.
 
     Raises
@@ -75,7 +102,7 @@ def matrix_free_eigenvectors(problem, W, q, *, start=None, tol=1e-8, max_iter=20
     """
     if 5 * q > problem.d:
         raise ValueError(f"matrix-free needs d >= 5 q, got d = {problem.d}, q = {q}: use phi(W)")
-    operator = problem.operator(W)
+    operator = phi_operator(problem, W)
     block = np.random.default_rng(0).standard_normal((problem.d, q + 2))
     block[:, :q] += 0 if start is None else 100 * start
     with warnings.catch_warnings():  # whether it converged is tested below
