@@ -399,17 +399,10 @@ def _plan(found, per_claim, seed, wanted):
             if wanted and wanted not in claim_id:
                 continue
             drawing = random.Random(f"{seed} {claim_id}")
-            own = {place} if len(statement.claims) else set()
-            choices = [
-                (k, site) for k in needs[place] | own for site in range(len(_sites(found[k])))
-            ]
+            choices = [(k, site) for k in needs[place] for site in range(len(sites(found[k].node)))]
             for k, site in drawing.sample(choices, min(per_claim, len(choices))):
                 plan.setdefault(k, {}).setdefault(site, set()).add(claim_id)
     return plan, needs
-
-
-def _sites(statement):
-    return sites(statement.node)
 
 
 def sabotage(path, per_claim=2, seed=0, wanted="", limit=LIMIT):
@@ -437,7 +430,7 @@ def sabotage(path, per_claim=2, seed=0, wanted="", limit=LIMIT):
                 Outcome(
                     path.relative_to(ROOT).as_posix(),
                     tuple(sorted(claims)),
-                    _sites(statement)[site][1],
+                    sites(statement.node)[site][1],
                     before,
                     after,
                     statement.source,
