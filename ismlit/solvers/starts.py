@@ -12,6 +12,7 @@ from ismlit.problems.grassmann import as_frame, top_eigenvectors
 
 INITS = ("taylor", "pca", "random", "several")
 SAMPLE = 800  # "several": most samples that it looks at,
+FEW = 5000  # and up to how many the Taylor start is climbed from anew,
 ORDER = ("taylor", "random", "pca", "random", "random", "random", "random")  # where it starts,
 AGREED = 1e-3  # and the share of a height by which two that are the same may differ
 
@@ -77,7 +78,10 @@ def look_around(problem, q, random_state, climb):
     passes = view.count.passes - before
     problem.count.passes += int(np.ceil(passes * (view.n / n) ** 2))
     if found[0][0] >= height - AGREED * abs(height):
-        return starting_point(problem, q, "taylor")
+        start = starting_point(problem, q, "taylor")
+        if n <= FEW:
+            return start
+        return W if V is not None else max(W, climb(view, start)[1], key=problem.objective)
     ends = [climb(problem, start) for start in (W, starting_point(problem, q, "taylor"))]
     return max(ends, key=lambda pair: pair[0])[1]  # a sample can mislead
 
