@@ -368,9 +368,7 @@ class Progress(tqdm):
         self.watch(layer)
 
 
-def grow(
-    X, y, features, recipe, ridges, max_layers, share, rng, weighting=("balanced", 0.0), watch=None
-):
+def grow(X, y, features, recipe, ridges, max_layers, share, rng, weighting=None, watch=None):
     """A network by early stopping.
 
     Parameters
@@ -387,7 +385,7 @@ def grow(
     share : float
         Of every class, held out while the plan is made; the network is then grown on all rows.
     rng : RandomState
-    weighting : tuple
+    weighting : tuple, optional
         How much the rows of a class count among those held out ("balanced", None, or a dict), and
         what is added to the logarithms of the cosines.
     watch : callable, optional
@@ -414,7 +412,7 @@ def grow(
         projections = (True,)
     else:
         projections = (False, True) if q < X.shape[1] else (False,)
-    class_weight, prior = weighting
+    class_weight, prior = weighting or ("balanced", 0.0)
     with Progress(watch) as bar:
         solver = RowsLayerSolver(y, recipe, rng, seeds)
         depth = min(2, max_layers)

@@ -252,7 +252,6 @@ def as_kernel(kernel, X, bandwidth="median", q=None):
 
 def kernel_hint(name):
     """ "; did you mean ...?" where a known name is near."""
-    if not isinstance(name, str):
-        return ""
+    name = str(name)
     near = [KNOWN_AS[name]] if name in KNOWN_AS else difflib.get_close_matches(name, KERNELS, 1)
     return f"; did you mean {near[0]!r}?" if near else ""
