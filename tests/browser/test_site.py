@@ -673,14 +673,18 @@ def test_a_wide_formula_is_set_smaller(page, on_page):
     tab.wait_for_function(f"() => ({wide})().length === 0")
 
 
+def wait_for_formulas(tab):
+    """Until MathJax has set all displays: hundreds, on a machine that may be busy."""
+    unset = "() => !document.querySelector('div.math:not(:has(mjx-math))')"
+    tab.wait_for_function(unset, timeout=120_000)
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if re.match(r"book/(ch\d|howto)/", str(p))])
 def test_a_page_of_the_course_has_an_end(page, on_page):
     """Ten screens, once its formulas are set."""
     tab = on_page(page, width=1400, height=900)
     if OWN_MATHJAX:
-        tab.wait_for_function(
-            "() => !document.querySelector('div.math:not(:has(mjx-math))')", timeout=120_000
-        )  # hundreds of formulas, on a machine that may be busy
+        wait_for_formulas(tab)
     assert tab.evaluate("document.documentElement.scrollHeight") < 9000
 
 
@@ -694,9 +698,7 @@ def test_formulas_of_the_course_fit_a_phone(page, on_page):
     if not OWN_MATHJAX:
         pytest.skip("the book has no MathJax of its own (npm was missing)")
     tab = on_page(page, **PHONE)
-    tab.wait_for_function(
-        "() => !document.querySelector('div.math:not(:has(mjx-math))')", timeout=120_000
-    )  # hundreds of formulas, on a machine that may be busy
+    wait_for_formulas(tab)
     tab.evaluate("() => document.querySelectorAll('details').forEach(d => { d.open = true; })")
     tab.wait_for_function(f"() => ({WIDE_FORMULAS})().length === 0")
 
@@ -707,9 +709,7 @@ def test_a_formula_of_the_record_is_broken_between_symbols(page, on_page):
     if not OWN_MATHJAX:
         pytest.skip("the book has no MathJax of its own (npm was missing)")
     tab = on_page(f"book/record/{page}.html", width=320, height=844)
-    tab.wait_for_function(
-        "() => !document.querySelector('div.math:not(:has(mjx-math))')", timeout=120_000
-    )  # hundreds of formulas, on a machine that may be busy
+    wait_for_formulas(tab)
     displayed = """() => [...window.MathJax.startup.document.math].map(item => item.math)
       .filter(tex => tex.startsWith('\\\\begin{array}{l}\\\\displaystyle'))"""
     tab.wait_for_function(f"() => ({displayed})().length")
@@ -729,9 +729,7 @@ def test_a_broken_formula_is_whole_again_on_a_wide_page(on_page):
         pytest.skip("the book has no MathJax of its own (npm was missing)")
     tab = on_page("book/ch3/falls.html", width=1400, height=900)
     rows = "() => document.querySelectorAll('article mjx-mtable mjx-mtr, mjx-mlabeledtr').length"
-    tab.wait_for_function(
-        "() => !document.querySelector('div.math:not(:has(mjx-math))')", timeout=120_000
-    )  # hundreds of formulas, on a machine that may be busy
+    wait_for_formulas(tab)
     authored = tab.evaluate(rows)
     tab.set_viewport_size(PHONE)
     tab.wait_for_function(f"n => ({rows})() > n", arg=authored)
