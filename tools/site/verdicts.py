@@ -283,9 +283,10 @@ def with_anchors(body, page):
         If a badge is of a claim that is not in the ledger.
     """
     seen = set()
+    up = "../" * page.removeprefix("book/").count("/")  # wherever the notebook was executed
 
     def renewed(badge):
-        up, claim_id = badge.groups()
+        claim_id = badge[2]
         if claim_id not in ledger():
             raise ClaimError(
                 f"{page} has a badge of {claim_id}, which is not in the ledger: execute the "
