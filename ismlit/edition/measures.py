@@ -160,9 +160,8 @@ def max_separation(X, y, *, bounds=(0.05, 20.0)):
         raise ValueError("max_separation needs at least two classes in y, got one")
     low, high = median_distance(X) * np.asarray(bounds)
     score = lambda K: K[same].mean() - K[~same].mean()
-    return best_bandwidth(pairwise_distances(X - X.mean(axis=0)) ** 2, score, low, high, 60, 1e-5)[
-        0
-    ]
+    squares = pairwise_distances(X - X.mean(axis=0)) ** 2
+    return best_bandwidth(squares, score, low, high, 60, 1e-5)[0]
 
 
 def geometry(Z, kernel, y):

@@ -39,7 +39,7 @@ from ismlit.edition.ledger import (
 from tools.site import formulas, graph
 from tools.site.templates import environment
 
-BADGE = re.compile(r'<a href="([./]*)ledger\.html#claim-([^"]+)"><code>')
+BADGE = re.compile(r'<a href="[./]*ledger\.html#claim-([^"]+)"><code>')
 """How a claim is named by a stored badge of a notebook."""
 
 
@@ -286,7 +286,7 @@ def with_anchors(body, page):
     up = "../" * page.removeprefix("book/").count("/")  # wherever the notebook was executed
 
     def renewed(badge):
-        claim_id = badge[2]
+        claim_id = badge[1]
         if claim_id not in ledger():
             raise ClaimError(
                 f"{page} has a badge of {claim_id}, which is not in the ledger: execute the "
