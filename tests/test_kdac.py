@@ -127,6 +127,8 @@ def test_a_turn_of_the_features_turns_w(views, rng):
 def test_all_directions_leave_nothing_to_choose(views):
     X, known, _ = views
     assert KDAC(5, random_state=0).fit(X, known).W_.shape == (4, 3)  # the default leaves one out
+    more = np.c_[X, X.sum(axis=1)]  # and a column that others determine is no direction more
+    assert KDAC(5, random_state=0).fit(more, known).W_.shape == (5, 3)
     with pytest.warns(UserWarning, match="cannot be avoided"):
         KDAC(2, n_components=4).fit(X, known)
 

@@ -120,7 +120,7 @@ def test_training_data_is_neither_changed_nor_kept(rng):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (dict(n_components=4), "n_components = 4 must be at most the number of features"),
+        (dict(n_components=4), "n_components = 4 must be at most 3, "),
         (dict(n_components=0), "n_components"),
         (dict(kernel="rbf"), "kernel"),
         (dict(y=np.zeros(12)), "two classes"),
@@ -219,7 +219,7 @@ def test_useless_guidance_is_refused(wine, y, message):
     ("options", "message"),
     [
         (dict(n_clusters=200), "n_samples=178 should be >= n_clusters=200"),
-        (dict(n_components=14), "at most the number of features"),
+        (dict(n_components=14), "at most 13, the number of directions"),
         (dict(n_clusters=0), "n_clusters"),
         (dict(kernel=Polynomial(3), normalize="degrees"), "positive row sums"),
     ],

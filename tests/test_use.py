@@ -107,7 +107,7 @@ def test_columns_that_say_nothing_new_change_nothing(seed, wine):
 
 def test_more_components_than_directions_are_refused(wine):
     X = np.c_[wine[0][:, :2], wine[0][:, :2].sum(axis=1)]
-    with pytest.raises(ValueError, match="number of directions in which X varies, 2"):
+    with pytest.raises(ValueError, match="at most 2, the number of directions"):
         SupervisedIKDR(3).fit(X, wine[1])
     with pytest.raises(ValueError, match="all rows of X are equal"):
         SupervisedIKDR(1).fit(np.ones((6, 3)), [0, 1] * 3)
@@ -126,6 +126,8 @@ def test_a_component_that_is_nothing_is_said():
     X[:, 1:] *= 1e-6  # in units of its own
     with pytest.warns(UserWarning, match="component 1 of SupervisedIKDR hardly varies"):
         SupervisedIKDR(2, bandwidth="median").fit(X, y)
+    with pytest.warns(UserWarning, match="component 1 of ism hardly varies"):  # nothing is left
+        ism(X[:, :1] * [[1.0, -2.0]], label_gamma(y), "gaussian", 2)
 
 
 # ---------------------------------------------------------------- classes of unequal size
@@ -313,6 +315,17 @@ def test_a_long_fit_can_be_watched(fitted, wine, capsys):
     assert capsys.readouterr().out.count("J = ") == len(heights)
 
 
+@pytest.mark.parametrize("fitted", [UnsupervisedIKDR, KDAC], ids=lambda kind: kind.__name__)
+def test_the_bandwidths_that_a_clustering_tries_can_be_watched(fitted, wine, capsys):
+    """With a column that others determine W is solved for in fewer, and shown in all of them."""
+    seen = []
+    X = np.c_[wine[0][:, :4], wine[0][:, :4].sum(axis=1)]
+    model = fitted(2, verbose=True, callback=seen.append, random_state=0).fit(X)
+    said = capsys.readouterr().out
+    assert all(f"bandwidth {sigma:.3g}, " in said for sigma in model.tried_["bandwidth"])
+    assert all(at.W.shape == (5, 2) and len(at.U) == 178 for at in seen) and seen
+
+
 def test_a_certificate_of_a_given_w_sees_all_features(wine):
     X = np.c_[wine[0], np.ones(178)]
     model = SupervisedIKDR(2, bandwidth=3.0).fit(X, wine[1])
@@ -413,7 +426,7 @@ def test_a_default_is_never_more_than_there_is():
     X = np.c_[X[:, 2:], np.ones(150)]
     assert UnsupervisedIKDR(3, random_state=0).fit(X).W_.shape == (3, 2)
     assert SupervisedIKDR(None).fit(X, y).W_.shape == (3, 2)
-    with pytest.raises(ValueError, match="number of directions in which X varies, 2"):
+    with pytest.raises(ValueError, match="at most 2, the number of directions"):
         UnsupervisedIKDR(3, 3).fit(X)
 
 

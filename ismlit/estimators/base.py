@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import replace
 from itertools import count
 from numbers import Integral, Real
@@ -20,6 +19,7 @@ from ismlit.problems.bandwidth import KERNELS, RULES, kernel_hint
 from ismlit.problems.grassmann import as_frame, fixed_signs
 from ismlit.problems.kernels import Kernel
 from ismlit.solvers.optimality import Certificate, certify
+from ismlit.solvers.solver import warn_of_components
 from ismlit.solvers.spectral import NORMALIZE
 from ismlit.solvers.starts import INITS
 
@@ -109,29 +109,14 @@ def check_parameters(estimator, **own):
             )
 
 
-def watched(estimator):
-    """What a solver calls after every step: the `callback`, and a line of print if `verbose`."""
-    told, steps, V = estimator.callback, count(), estimator._basis
-    if not estimator.verbose and told is None:
-        return None
+def watched(estimator, line, seen=lambda at: at):
+    """What is called after every step: a `line` if `verbose`; `callback` gets what is `seen`."""
 
     def report(at):
         if estimator.verbose:
-            print(f"{type(estimator).__name__}: step {next(steps)}, J = {at.J:.8g}", flush=True)
-        if told is not None:  # W for the columns of X
-            told(at if V is None else SimpleNamespace(W=V @ at.W, J=at.J))
-
-    return report
-
-
-def layer_watch(network):
-    """What is called with every layer that a network tries."""
-
-    def report(layer):
-        if network.verbose:
-            print(f"{type(network).__name__}: {layer!r}", flush=True)
-        if network.callback is not None:
-            network.callback(layer)
+            print(f"{type(estimator).__name__}: {line(at)}", flush=True)
+        if estimator.callback is not None:
+            estimator.callback(seen(at))
 
     return report
 
@@ -159,7 +144,6 @@ def check_labels(y):
 # ---------------------------------------------------------------- projections
 
 ROWS = 16384  # looked at at once
-DEAD = 1e-3  # share of the largest standard deviation below which a component says nothing
 
 
 def varying_directions(X, mean=0.0):
@@ -216,31 +200,31 @@ class Projection(KeepsPrecision, BaseEstimator):
     `_keep` what was solved on the training data.
     """
 
-    def _centred(self, X, q):
-        """X minus ``mean_``, in a basis of the directions in which it varies, and q of them.
+    def _centred(self, X):
+        """X minus ``mean_``, in a basis of the directions in which it varies, and how many of them.
 
-        Where `n_components` is not given there may be fewer than q.
+        `n_components` of them are to be found, or what `_default_components` says.
         """
-        d = X.shape[1]
-        if self.n_components is not None and q > d:
-            raise ValueError(
-                f"n_components = {q} must be at most the number of features, n_features = {d}"
-            )
         self.mean_ = X.mean(axis=0)
         self._basis = varying_directions(X, self.mean_)
-        if self._basis is None:  # random features centre what they read
-            whole = X if getattr(self, "random_features", None) else X - self.mean_
-            return whole, min(q, d)
-        self._basis = self._basis.astype(X.dtype, copy=False)
-        rank = self._basis.shape[1]
+        rank = X.shape[1] if self._basis is None else self._basis.shape[1]
         if not rank:
             raise ValueError("all rows of X are equal: duplicate rows of one sample say nothing")
-        if self.n_components is not None and q > rank:
+        q = self._default_components(rank) if self.n_components is None else self.n_components
+        if q > rank:
             raise ValueError(
-                f"n_components = {q} must be at most the number of directions in which X varies, "
-                f"{rank}: constant columns, and columns that others determine, add none"
+                f"n_components = {q} must be at most {rank}, the number of directions in which X "
+                f"(n_features = {X.shape[1]}) varies: constant columns, and columns that others "
+                "determine, add none"
             )
-        return (X - self.mean_) @ self._basis, min(q, rank)
+        if self._basis is None:  # random features centre what they read
+            return (X if getattr(self, "random_features", None) else X - self.mean_), q
+        self._basis = self._basis.astype(X.dtype, copy=False)
+        return (X - self.mean_) @ self._basis, q
+
+    def _default_components(self, rank):
+        """q where `n_components` is None and X varies in `rank` directions."""
+        return rank
 
     def _start(self):
         """`init` as the solver gets it: an array is seen in the basis of X."""
@@ -249,21 +233,24 @@ class Projection(KeepsPrecision, BaseEstimator):
         V = self._basis
         return np.linalg.qr(V.T @ as_frame(self.init, len(V), V.dtype, "init"))[0]
 
+    def _watched(self):
+        """What a solver calls after every step; the user's callback gets W for the columns of X."""
+        V, steps = self._basis, count()
+
+        def seen(at):
+            if V is None:
+                return at
+            return SimpleNamespace(W=V @ at.W, U=getattr(at, "U", None), J=at.J)
+
+        return watched(self, lambda at: f"step {next(steps)}, J = {at.J:.8g}", seen)
+
     def _keep(self, result):
         """The result without its problem, which is kept apart: a pickle holds no training data."""
         V = self._basis
         self._solved = result
         self._certificate = None
         self.W_ = result.W if V is None else fixed_signs(V @ result.W)
-        spread = (result.problem.X @ result.W).std(axis=0)
-        dead = np.flatnonzero(spread < DEAD * spread.max())
-        if dead.size:
-            warnings.warn(
-                f"component {dead[0]} of {type(self).__name__} hardly varies: its standard "
-                f"deviation is {spread[dead[0]] / spread.max():.0e} of the largest. There is "
-                f"nothing more to find for this kernel: ask for fewer components",
-                stacklevel=4,
-            )
+        warn_of_components(type(self).__name__, result, stacklevel=5)
         return replace(result, W=self.W_, problem=None)
 
     @property

@@ -41,7 +41,8 @@ class KDAC(ClusteringIKDR):
         Of the alternative clustering.
     n_components : int, optional
         Dimension q of the subspace, below the number of features: what W leaves out is where
-        the known clustering can hide. min(n_clusters, n_features - 1) when None.
+        the known clustering can hide. When None, n_clusters, or one less than there are
+        directions in which X varies.
     kernel : str or Kernel, default="gaussian"
         As for `SupervisedIKDR`; its row sums must be positive.
     bandwidth : float, str or function, default="silhouette"
@@ -130,18 +131,18 @@ class KDAC(ClusteringIKDR):
         check_parameters(self, bandwidth=BANDWIDTH)
         X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
         known = None if y is None else clusterings(y, len(X))
-        if known is not None and self.weight and self._components(X.shape[1]) == X.shape[1]:
-            warnings.warn(
-                f"n_components = n_features = {X.shape[1]}: W keeps every direction, so the known "
-                "clustering cannot be avoided; ask for fewer components",
-                stacklevel=2,
-            )
         self._fit(
             X,
             guide=None if y is None else to_differ_from(known, self.weight),
             columns=self.n_vectors or max(self.n_clusters - 1, 1),
         )
         problem, found = self.solved()
+        if known is not None and self.weight and len(found.W) == found.W.shape[1]:
+            warnings.warn(
+                f"X varies in {len(found.W)} directions, and W keeps every one, so the known "
+                "clustering cannot be avoided; ask for fewer components",
+                stacklevel=2,
+            )
         alone = JointProblem(problem.X, self.kernel_, self.normalize)
         self.quality_ = alone.given(self.embedding_).objective(found.W)
         self.novelty_ = np.nan if y is None else novelty(self.labels_, known)
@@ -164,16 +165,17 @@ class KDAC(ClusteringIKDR):
                 continue
             end = max(ends, key=lambda end: end.objective)
             labels, W = cluster_rows(end.U, self.n_clusters, self.random_state), end.W
-            found.append((embedding_silhouette(end.U, labels), sigma, W))
+            value = embedding_silhouette(end.U, labels)
+            self._say(sigma, value)
+            found.append((value, sigma, W))
         self.tried_ = {"bandwidth": sigmas, "silhouette": np.array([row[0] for row in found])}
         value, sigma, W = max(found, key=lambda row: row[0])
         if value == -1:
             return none_serves(self), None
         return float(sigma), W
 
-    def _components(self, d):
-        """q for d features: less than all of them, since all would leave nothing to choose."""
-        return self.n_components or min(self.n_clusters, max(d - 1, 1))
+    def _default_components(self, rank):
+        return min(self.n_clusters, max(rank - 1, 1))  # all would leave nothing to choose
 
 
 def novelty(labels, y):

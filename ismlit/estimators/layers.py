@@ -289,7 +289,7 @@ class LayerSolver:
         """W by a solver; a layer need not be solved to the end, since H decides."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.filterwarnings("ignore", message="Phi_0 is zero")
+            warnings.filterwarnings("ignore", message="Phi_0 is zero|component .* hardly varies")
             kernel = Gaussian(sigma)
             found = solve(R, gamma, kernel, q, n_jobs=self.recipe.n_jobs, **options)
         self.n_iter += found.n_iter

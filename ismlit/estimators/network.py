@@ -34,9 +34,9 @@ from ismlit.estimators.base import (
     KeepsPrecision,
     check_labels,
     check_parameters,
-    layer_watch,
     one_of,
     rule,
+    watched,
 )
 from ismlit.estimators.early_stopping import SCALE, Progress, grow
 from ismlit.estimators.layers import (
@@ -267,7 +267,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     def _by_held_out(self, X, y, R, features, recipe, ridges, rng):
         """The layers, the images of the last, what solved them, and whether growth had ended."""
         weights = self.class_weight, self._prior
-        options = self.max_layers, self.validation_fraction, rng, weights, layer_watch(self)
+        options = self.max_layers, self.validation_fraction, rng, weights, watched(self, repr)
         layers, Z, solver, plan, scores, settled = grow(R, y, features, recipe, ridges, *options)
         self.ridge_ = plan.ridge
         self.validation_score_, self.baseline_score_ = scores
@@ -282,7 +282,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
 
     def _network(self, solver, R, features, ridges):
         """The layers, and the images of the last; sets ``ridge_``."""
-        with Progress(layer_watch(self)) as bar:
+        with Progress(watched(self, repr)) as bar:
             first = solver.first(R, features)
             second = solver.lift(first[1], first[0].kernel) if self._goes_on([first[0]]) else None
             grown = (self._grown(solver, first, second, ridge, bar) for ridge in ridges)

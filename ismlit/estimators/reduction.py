@@ -25,7 +25,6 @@ from ismlit.estimators.base import (
     check_parameters,
     one_of,
     rule,
-    watched,
     whole,
 )
 from ismlit.problems.bandwidth import ROWS, RULES, SHARES, as_kernel, median_distance
@@ -34,7 +33,7 @@ from ismlit.problems.gamma import guidance_gamma, known_labels, label_gamma
 from ismlit.problems.kernels import Kernel
 from ismlit.problems.pairs import ConstantKernelError, betas, gram
 from ismlit.problems.problem import Problem
-from ismlit.solvers.solver import ism
+from ismlit.solvers.solver import as_problem, ism
 from ismlit.solvers.spectral import (
     JointProblem,
     agreement,
@@ -72,7 +71,8 @@ class SupervisedIKDR(Projection):
         in which either counts as one whatever its size (claim new-two-classes).
     random_features : int, optional
         Replace the Gaussian kernel by so many random features: time linear in the samples. X may
-        then be a numpy.memmap of more rows than memory holds.
+        then be a numpy.memmap of more rows than memory holds (a Dask array would be gathered:
+        store its blocks in one).
     tol : float, default=1e-6
     max_iter : int, default=2000
         Most steps of the solver.
@@ -147,22 +147,18 @@ class SupervisedIKDR(Projection):
         return self._fit(X, label_gamma(y, self.balanced))
 
     def _fit(self, X, gamma):
-        q = X.shape[1] if self.n_components is None else self.n_components
-        centred, q = self._centred(X, q)
+        centred, q = self._centred(X)
         whole = X if self.random_features else X - self.mean_  # to read, not to copy
         self.kernel_ = as_kernel(self.kernel, whole, self.bandwidth, q)
+        how = self.n_jobs, self.random_features, self.random_state
         result = ism(
-            centred,
-            gamma,
-            self.kernel_,
-            q,
+            as_problem(centred, gamma, self.kernel_, *how),
+            q=q,
             init=self._start(),
             tol=self.tol,
             max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-            random_features=self.random_features,
             random_state=self.random_state,
-            callback=watched(self),
+            callback=self._watched(),
         )
         self.result_ = self._keep(result)
         self.converged_, self.history_ = result.converged, result.history
@@ -312,17 +308,15 @@ class ClusteringIKDR(ClusterMixin, Projection):
         """``fit(X, y).labels_``; scikit-learn's own would drop y."""
         return self.fit(X, y).labels_
 
-    def _components(self, d):
-        """q for d features."""
-        return min(self._k, d) if self.n_components is None else self.n_components
+    def _default_components(self, rank):
+        return min(self._k, rank)
 
     def _fit(self, X, *, guide=None, fixed=None, columns=None, given=None):
-        n, d = X.shape
-        k, q = self._k, self._components(d)
+        n, k = len(X), self._k
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}: ask for fewer clusters")
         columns = k if columns is None else columns
-        (centred, q), whole = self._centred(X, q), X - self.mean_
+        (centred, q), whole = self._centred(X), X - self.mean_
         joint_of = lambda bandwidth: JointProblem(
             centred,
             as_kernel(self.kernel, whole, bandwidth, q),
@@ -337,7 +331,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         if W is None and n > LARGE and isinstance(self.init, str):
             rows = np.sort(np.random.default_rng(0).permutation(n)[: LARGE // 2])
             W = climbed(joint, columns, self._alternated(joint.sample(rows), columns, q).W)
-        found = self._alternated(joint, columns, q, W, callback=watched(self))
+        found = self._alternated(joint, columns, q, W, callback=self._watched())
         found.warn_unless_converged(stacklevel=4)
         if given is None:
             self.labels_ = cluster_rows(found.U, k, self.random_state)
@@ -408,8 +402,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
             except ConstantKernelError:
                 return -1.0
             value = self._promise(U, cluster_rows(U, self._k, self.random_state), rows)
-            if self.verbose:
-                print(f"{type(self).__name__}: bandwidth {sigma:.3g}, {value:.3f}", flush=True)
+            self._say(sigma, value)
             return value
 
         promises = np.array([silhouette(sigma, 3) for sigma in sigmas])
@@ -424,6 +417,11 @@ class ClusteringIKDR(ClusterMixin, Projection):
             if value > kept:
                 kept, best = value, sigmas[i]
         return float(best), None
+
+    def _say(self, sigma, value):
+        """How a bandwidth looks, where `verbose` asks for it."""
+        if self.verbose:
+            print(f"{type(self).__name__}: bandwidth {sigma:.3g}, {value:.3f}", flush=True)
 
 
 def none_serves(estimator):

@@ -66,6 +66,7 @@ class Constants:
 
 CONSTANTS = Constants()
 GLIMPSE = dict(tol=1e-3, max_iter=100)  # of a climb that need not arrive: which peak it is on
+STILL = 1e-3  # share of the largest standard deviation below which a component says nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +191,8 @@ def ism(
     -----
     ConvergenceWarning
         When the stopping rule was not met within `max_iter` steps.
+    UserWarning
+        When a component hardly varies, as it must where q is more than the rank of X.
 
     Notes
     -----
@@ -230,6 +233,8 @@ def ism(
     else:
         result = _in_the_span(solve, problem, q, init)
     _warn_unless_converged("ism", result, "a larger max_iter or tol, or another init")
+    if problem is not X:
+        warn_of_components("ism", result, stacklevel=3)
     return result
 
 
@@ -430,6 +435,19 @@ def _warn_unless_converged(name, result, hint):
             f"Try {hint}.",
             ConvergenceWarning,
             stacklevel=3,
+        )
+
+
+def warn_of_components(name, result, stacklevel):
+    """Say which component of a result hardly varies."""
+    spread = (result.problem.X @ result.W).std(axis=0)
+    still = np.flatnonzero(spread < STILL * spread.max())
+    if still.size:
+        warnings.warn(
+            f"component {still[0]} of {name} hardly varies: its standard deviation is "
+            f"{spread[still[0]] / spread.max():.0e} of the largest. There is nothing more to find "
+            "for this kernel: ask for fewer components",
+            stacklevel=stacklevel,
         )
 
 
