@@ -23,6 +23,7 @@ from ismlit.edition.experiments import (
     program_6_1,
     program_6_2,
     public,
+    responses,
     scaling,
     starts,
     table_3_1,
@@ -57,6 +58,7 @@ TABLES = {
     "clusterers": clusterers,
     "defaults": defaults,
     "public": public,
+    "responses": responses,
 }
 
 

@@ -129,17 +129,35 @@ class SlicedInverseRegression(TransformerMixin, BaseEstimator):
         if not is_classes(y):
             edges = np.quantile(y, np.arange(1, self.n_slices) / self.n_slices)
             y = np.searchsorted(edges, y)
-        slices, size = np.unique(y, return_counts=True)
         U, S, Vt = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
         kept = S > 1e-9 * S[0]
-        means = np.array([U[y == k].mean(axis=0) for k in slices]) * np.sqrt(size)[:, None]
-        q = min(self.n_components, len(slices) - 1)
-        self.weights_ = (Vt[kept].T / S[kept]) @ np.linalg.svd(means[:, kept])[2][:q].T
+        Z = U[:, kept] * np.sqrt(len(X))
+        slices = [Z[y == k] for k in np.unique(y)]
+        self.weights_ = (Vt[kept].T / S[kept]) @ self._leading(slices)
         return self
+
+    def _leading(self, slices):
+        """Of whitened slices the directions (rank, q) in which their means differ most."""
+        means = np.array([Z.mean(axis=0) * np.sqrt(len(Z)) for Z in slices])
+        q = min(self.n_components, len(slices) - 1)
+        return np.linalg.svd(means)[2][:q].T
 
     def transform(self, X):
         """X (n, d) on the directions found, (n, q)."""
         return X @ self.weights_
+
+
+class SlicedAverageVariance(SlicedInverseRegression):
+    """Sliced average variance estimation (Cook and Weisberg 1991).
+
+    Where the covariances of slices of whitened X differ most from the identity; parameters as for
+    sliced inverse regression.
+    """
+
+    def _leading(self, slices):
+        differ = [np.eye(Z.shape[1]) - np.cov(Z.T, bias=True) for Z in slices]
+        mean = sum(len(Z) * D @ D for Z, D in zip(slices, differ))
+        return np.linalg.eigh(mean)[1][:, ::-1][:, : self.n_components]
 
 
 class GradientKDR(TransformerMixin, BaseEstimator):
