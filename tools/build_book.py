@@ -20,16 +20,14 @@ from pathlib import Path
 import nbformat
 import yaml
 
-from tools import browser_python, npm, search
+from tools import browser_python, npm, search, toc
 from tools.execute_notebooks import ROOT, execute_all, notebooks_of
 from tools.lighten import lighten
 
 MATHJAX = "mathjax@3.2.2"  # version 4 has another layout
 MATHJAX_DIR = ROOT / ".mathjax"
 FRONT = "book/intro.html"
-CITE = "https://ismlit.github.io/ismlit/book/intro.html#how-to-cite"
-REPOSITORY = "https://github.com/ismlit/ismlit"
-COLAB = re.compile(r"(colab\.research\.google\.com/github/ismlit/ismlit)/blob/main/")
+COLAB = re.compile(r"(colab\.research\.google\.com/github/[^/]+/[^/]+)/blob/main/")
 SCRIPT = "mathjax/tex-chtml-full.js"
 
 
@@ -60,8 +58,9 @@ def colab_copies(source, site):
 
     They lie beside the site; the workflow that publishes it puts them on the branch ``colab``.
     """
-    extra = metadata.metadata("ismlit")["Name"] + "[notebooks]"
-    install = f"%pip install -q '{extra} @ git+{REPOSITORY}'"
+    address = f"git+{toc.config()['repository']['url']}"
+    book = f"ismlit-book @ {address}#subdirectory=book"
+    install = f"%pip install -q 'ismlit[notebooks] @ {address}' '{book}'"
     for path in notebooks_of(source):
         notebook = nbformat.read(path, as_version=4)
         notebook.cells.insert(0, nbformat.v4.new_code_cell(install, id="colab"))
@@ -78,7 +77,10 @@ def build(source):
     """Build from the folder ``source`` into ``_build/html``; return the exit status."""
     config = yaml.safe_load((source / "_config.yml").read_text(encoding="utf8"))
     version = metadata.version("ismlit")
-    config["html"]["extra_footer"] = f'ismlit {version}, <a href="{CITE}">how to cite</a>'
+    public = config["html"]["baseurl"]
+    cite = f'<a href="{public}{FRONT}#how-to-cite">how to cite</a>'
+    config["html"]["extra_footer"] = f"ismlit {version}, {cite}"
+    config["sphinx"]["config"]["ogp_site_url"] = public
     if fetch_mathjax():
         settings = config["sphinx"]["config"]
         settings["html_static_path"].append(str(MATHJAX_DIR))

@@ -1,9 +1,7 @@
-"""What a wheel gets besides the package: the book's claims, numbers and notebooks.
+"""What the wheel of the book holds: its claims, numbers and notebooks.
 
 Of the notebooks' outputs it gets the badges of the checks, from which `ismlit.edition` knows how a
-claim is known.
-
-Hatchling runs this. An editable install reads ``book/`` itself and gets no copy.
+claim is known. Hatchling runs this; in a checkout ``book/`` itself is read.
 """
 
 import json
@@ -44,13 +42,12 @@ def copy(book, target):
 
 
 class BookHook(BuildHookInterface):
-    """Adds the book to a wheel as ``ismlit/edition/_book``."""
+    """Makes the wheel's one folder, ``ismlit_book``."""
 
     def initialize(self, version, build_data):
         self.folder = tempfile.mkdtemp()
-        if version != "editable":
-            copy(Path(self.root) / "book", Path(self.folder))
-            build_data["force_include"][self.folder] = "ismlit/edition/_book"
+        copy(Path(self.root), Path(self.folder))
+        build_data["force_include"][self.folder] = "ismlit_book"
 
     def finalize(self, version, build_data, artifact_path):
         shutil.rmtree(self.folder)

@@ -23,7 +23,6 @@ ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
 FRONT = "book/intro.html"
 SMALLER = 0.8  # so that a line of a proof that fits on the screen fits on paper
-PUBLIC = "https://ismlit.github.io/ismlit/"
 TYPESET = (
     "() => window.MathJax?.startup?.promise ? MathJax.startup.promise.then(() => true) : false"
 )
@@ -145,7 +144,7 @@ def lead_within(writer, address, first_page):
             else:
                 new = {
                     NameObject("/S"): NameObject("/URI"),
-                    NameObject("/URI"): TextStringObject(PUBLIC + place),
+                    NameObject("/URI"): TextStringObject(toc.config()["html"]["baseurl"] + place),
                 }
             link[NameObject("/A")] = DictionaryObject(new)
 

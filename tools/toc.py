@@ -1,8 +1,13 @@
-"""The pages of the book in reading order, from ``_toc.yml``."""
+"""The pages of the book in reading order, from ``_toc.yml``; what ``_config.yml`` says."""
 
 import yaml
 
 from tools.execute_notebooks import ROOT
+
+
+def config():
+    """The book's settings; the public addresses stand in them alone."""
+    return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
 
 
 def parts():

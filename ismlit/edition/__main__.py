@@ -22,7 +22,7 @@ try:
     )
 except ModuleNotFoundError as error:  # the library does without what the book needs
     raise SystemExit(
-        f"{error.name} is missing. In a clone of the project: pip install '.[notebooks]'"
+        f"{error.name} is missing. In a clone of the project: pip install . ./book"
     ) from error
 
 

@@ -1,4 +1,4 @@
-"""Where the book's files lie: ``book/`` in a checkout, a copy inside an installed wheel."""
+"""Where the book's files lie: ``book/`` in a checkout, else what ``ismlit-book`` installs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from pathlib import Path
 @cache
 def book():
     """The folder of claims, printed and recomputed numbers, and notebooks."""
-    here = Path(__file__).resolve().parent
-    for place in (here.parents[1] / "book", here / "_book"):
+    root = Path(__file__).resolve().parents[2]
+    for place in (root / "book", root / "ismlit_book"):
         if (place / "claims").is_dir():
             return place
-    raise FileNotFoundError("the book's files are missing: reinstall ismlit")
+    raise FileNotFoundError(
+        "the book's claims and notebooks are not installed. In a clone: pip install . ./book"
+    )
 
 
 def is_checkout():

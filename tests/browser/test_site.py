@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import pytest
 
-from tools import npm
+from tools import npm, toc
 from tools.lighten import COLUMN
 from tools.print_book import TYPESET, chromium, print_page, serve
 
@@ -145,7 +145,7 @@ def head_of(page):
 def test_a_page_can_be_shared(page):
     said = head_of(page)
     assert said["og:title"] and said["og:url"].endswith(page)
-    picture = said["og:image"].removeprefix("https://ismlit.github.io/ismlit/")
+    picture = said["og:image"].removeprefix(toc.config()["html"]["baseurl"])
     assert (SITE / picture).is_file()
     assert 'rel="canonical"' in read(page) and 'rel="icon"' in read(page)
 

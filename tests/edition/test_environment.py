@@ -204,6 +204,13 @@ def test_version_and_date_stand_everywhere_alike():
     assert newest == f"{ismlit.__version__} ({date})"
 
 
+def test_the_public_address_is_that_of_the_config_wherever_else_it_must_stand():
+    public = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))["repository"]["url"]
+    for name in ("pyproject.toml", "CITATION.cff", "book/intro.ipynb"):
+        text = (ROOT / name).read_text(encoding="utf8")
+        assert {*re.findall(r"https://github\.com/ismlit/\w+", text)} == {public}, name
+
+
 # ---------------------------------------------------------------- the README
 
 README = (ROOT / "README.md").read_text(encoding="utf8")

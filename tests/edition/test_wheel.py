@@ -13,33 +13,58 @@ from tools.execute_notebooks import notebooks_of
 from tools.hatch_build import FOLDERS, stripped
 
 ROOT = Path(__file__).resolve().parents[2]
-LARGEST = 3_000_000  # bytes
+LARGEST = {"ismlit": 1_000_000, "ismlit_book": 3_000_000}  # bytes
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """The path of a wheel built without isolation; skips where the sources are not a checkout."""
+def wheels(tmp_path_factory):
+    """The library's wheel and the book's, built without isolation; skips without hatchling."""
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if built.returncode and "No module named hatchling" in built.stderr:
-        pytest.skip("hatchling is not installed: no wheel to look into")
-    assert built.returncode == 0, built.stderr
-    (path,) = folder.glob("*.whl")
-    return path
+    for project in (ROOT, ROOT / "book"):
+        built = subprocess.run(command, cwd=project, capture_output=True, text=True)
+        if built.returncode and "No module named hatchling" in built.stderr:
+            pytest.skip("hatchling is not installed: no wheel to look into")
+        assert built.returncode == 0, built.stderr
+    return {path.name.split("-")[0]: path for path in folder.glob("*.whl")}
 
 
 @pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory):
-    """A folder in which the wheel is unpacked, as an installer would."""
+def installed(wheels, tmp_path_factory):
+    """A folder in which both wheels are unpacked, as an installer would."""
     folder = tmp_path_factory.mktemp("installed")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
+    for wheel in wheels.values():
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder)
     return folder
 
 
-def test_is_small(wheel):
-    assert wheel.stat().st_size < LARGEST
+def test_are_two_and_small(wheels):
+    assert wheels.keys() == LARGEST.keys()
+    assert all(wheels[name].stat().st_size < most for name, most in LARGEST.items())
+
+
+def test_the_library_has_nothing_of_the_book(wheels):
+    with zipfile.ZipFile(wheels["ismlit"]) as archive:
+        tops = {name.split("/")[0] for name in archive.namelist()}
+        assert not any(name.endswith((".ipynb", ".yml")) for name in archive.namelist())
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"ismlit"}
+
+
+def test_the_edition_says_what_is_missing_without_the_book(wheels, tmp_path):
+    with zipfile.ZipFile(wheels["ismlit"]) as archive:
+        archive.extractall(tmp_path)
+    command = [sys.executable, "-I", "-c", ALONE, str(tmp_path)]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert "pip install . ./book" in found.stderr.splitlines()[-1]
+
+
+ALONE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from ismlit.edition.ledger import ledger
+ledger()
+"""
 
 
 def test_has_all_that_the_package_reads(installed):
@@ -56,7 +81,7 @@ def test_has_all_that_the_package_reads(installed):
 
 
 def test_has_the_book_and_its_notebooks_with_their_badges(installed):
-    book = installed / "ismlit" / "edition" / "_book"
+    book = installed / "ismlit_book"
     for name in FOLDERS:
         for path in (ROOT / "book" / name).iterdir():
             assert (book / name / path.name).read_bytes() == path.read_bytes()
@@ -70,7 +95,7 @@ def test_has_the_book_and_its_notebooks_with_their_badges(installed):
 
 def test_has_nothing_else(installed):
     tops = {path.name for path in installed.iterdir() if path.suffix != ".dist-info"}
-    assert tops == {"ismlit"}
+    assert tops == {"ismlit", "ismlit_book"}
 
 
 def run(installed, tmp_path, *arguments):
