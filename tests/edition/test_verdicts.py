@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from ismlit.edition.cells import cells, known
-from ismlit.edition.experiments import table_3_1, table_4_2
+from ismlit.edition.experiments import table_3_1
 from ismlit.edition.ledger import (
     SIGNS,
     SLIPS,
@@ -37,18 +37,6 @@ def of_chapter(key):
 def text_of(html):
     """What a reader sees, formulas as TeX."""
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", html)))
-
-
-@pytest.mark.parametrize(
-    ("claim", "where", "more"), [("tab-4.2", "all", []), ("tab-4.4", "part", ["hypotheses-4.2"])]
-)
-def test_what_a_note_counts_is_what_comes_out(claim, where, more):
-    """The numbers of a row's prose are those that its page computes."""
-    stored = map(results, ["table-4.2", "program-4.2", *more])
-    cells_ = printed(claim.replace("tab", "table"))
-    *_, line = table_4_2.Beside(cells_, where, *stored).tallies()
-    assert LEDGER[claim].note.startswith(f"{line['come out']} of {line['of']} cells")
-    assert f"{line['had the print been wrong']} would" in LEDGER[claim].note
 
 
 # ---------------------------------------------------------------- formulas
@@ -318,44 +306,3 @@ def test_notes_of_table_3_1_say_what_is_stored():
         assert ", ".join(told) in note, name
         assert ("Every printed digit" in note) == (min(cells.values()) == 2), name
         assert note.startswith("As the text") == (reading == "text"), name
-
-
-def test_rows_of_table_6_1_say_what_is_printed():
-    for row in printed("table-6.1"):
-        name = f"tab-6.1-{row['set']}-{row['method']}"
-        told = [f"training accuracy {row['train']}", f"test {row['test']} ± {row['test sd']}"]
-        told += [f"H {row['H']}"]
-        if row["method"] == "H":
-            told += [f"sigma {row['sigma']}", f"L {row['L']}"]
-        told += [f"{cell} {row[cell]}" for cell in ("MSE", "CE", "C", "T")]
-        assert ledger()[name].says.endswith(f": {', '.join(told)}."), name
-
-
-def test_rows_of_table_3_1_say_what_is_printed():
-    for row in printed("table-3.1"):
-        name = "tab-3.1-" + "-".join((row["set"], row["method"], row["init"]))
-        told = [
-            f"{cell} {row[cell]}" + (f" ± {sd}" if float(sd := row[f"{cell} sd"] or 0) else "")
-            for cell in table_3_1.CELLS
-            if row[cell]
-        ]
-        assert ledger()[name].says.endswith(f": {', '.join(told)}."), name
-
-
-def test_rows_of_table_5_4_say_what_is_printed():
-    """Costs as they stand, scores of classes in percent."""
-    rows = {}
-    for row in printed("table-5.4"):
-        if row["method"] == "ISM":
-            classes = row["paradigm"] == "supervised"
-            name = f"{row['set'].lower()}-{'' if classes else 'unsupervised-'}{row['kernel']}"
-            told = ["cost", "cost_sd", "score", "score_sd"] if classes else ["cost", "score"]
-            units = [100 if classes and cell.startswith("score") else 1 for cell in told]
-            rows[f"tab-5.4-{name}"] = [
-                round(unit * float(row[cell]), 6) for cell, unit in zip(told, units)
-            ]
-    claimed = rows.keys() & ledger().keys()
-    assert len(claimed) == 16
-    for name in claimed:
-        said = re.findall(r"-?\d+(?:\.\d+)?", ledger()[name].says)
-        assert list(map(float, said)) == rows[name], name
