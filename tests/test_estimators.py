@@ -13,7 +13,7 @@ from sklearn.datasets import (
     make_circles,
     make_moons,
 )
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, normalized_mutual_info_score
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -26,12 +26,10 @@ from ismlit import (
     KernelDependenceNetwork,
     Linear,
     Polynomial,
-    Problem,
     SemiSupervisedIKDR,
     SupervisedIKDR,
     UnsupervisedIKDR,
     centre,
-    certify,
     datasets,
     ism,
     label_gamma,
@@ -126,12 +124,6 @@ def test_unscaled_data_converge_but_leave_a_component_that_says_nothing():
     assert model.converged_ and model.certificate().is_second_order
 
 
-def test_labels_in_the_place_of_gamma(two_groups):
-    X, y = two_groups
-    with pytest.raises(ValueError, match=r"label_gamma\(y\)"):
-        ism(X, y, Gaussian(1.0), 1)
-
-
 def test_a_far_origin_is_said(two_groups):
     X, y = two_groups
     with pytest.warns(UserWarning, match=r"depends on the origin.*X - X.mean"):
@@ -141,23 +133,6 @@ def test_a_far_origin_is_said(two_groups):
         ism(centre(X), label_gamma(y), Polynomial(2), 1)
         ism(X + 100, label_gamma(y), Gaussian(5.0), 1)  # sees differences only
         ism(X + 100, label_gamma(y), Linear(), 1)  # a centred Gamma takes the origin out
-
-
-@pytest.mark.parametrize("make", [lambda: Polynomial("a"), lambda: Polynomial(2, "b")])
-def test_a_word_for_a_number_is_named(make):
-    with pytest.raises((TypeError, ValueError), match=r"degree|c must"):
-        make()
-
-
-def test_certify_takes_what_there_is(two_groups):
-    X, y = two_groups
-    with pytest.raises(NotFittedError, match="not fitted"):
-        certify(SupervisedIKDR(1))
-    problem = Problem(X, label_gamma(y), Gaussian(3.0))
-    frame = np.linalg.qr(np.ones((3, 1)))[0]
-    found = certify(problem, 20 * np.ones((3, 1)))
-    assert not found.is_orthonormal and "of the span of W" in str(found)
-    assert found.residual == pytest.approx(certify(problem, frame).residual, rel=1e-9)
 
 
 @pytest.mark.parametrize("d", [3, 60])

@@ -1,4 +1,3 @@
-import pickle
 import warnings
 from functools import partial
 
@@ -7,9 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler, scale
+from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets
@@ -82,22 +79,19 @@ CASES = {
 }
 
 
-def rises(X, y, **options):
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, {}) for name in ("wine", "spiral", "adversarial", "noise")),
+        *((name, {"bandwidth": "hsic"}) for name in ("wine", "adversarial")),
+    ],
+)
+def test_hsic_rises_to_the_threshold(name, options):
+    X, y = CASES[name]()
     found = grown_by_training(**options).fit(X, y)
     assert np.all(np.diff(found.history_["hsic"]) > 0)
     assert found.converged_ and found.history_["hsic"][-1] > 0.99
     assert found.score(X, y) > 0.995  # HSIC of 0.99 leaves room for a sample in 200
-
-
-@pytest.mark.parametrize("name", ["wine", "spiral", "adversarial", "noise"])
-def test_hsic_rises_to_the_threshold(name):
-    rises(*CASES[name]())
-
-
-@pytest.mark.parametrize("options", [{"bandwidth": "hsic"}])
-def test_hsic_rises_by_other_rules(options):
-    rises(*CASES["wine"](), **options)
-    rises(*CASES["adversarial"](), **options)
 
 
 def test_h_sequence_is_normalised_hsic_of_the_output(wine, network):
@@ -210,16 +204,6 @@ def test_width_is_kept(wine, width):
     assert {layer.W.shape[1] for layer in found.layers_} == {width}
 
 
-def test_a_network_as_wide_as_there_are_classes():
-    """Every layer of it has the columns asked for, one more than (6.3) determines."""
-    bunch = datasets.load_wine()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = grown_by_training(n_components=3, max_layers=3, bandwidth=2.0)
-        model.set_params(threshold=1.0, ridges=(np.inf,)).fit(scale(bunch.data), bunch.target)
-    assert len(model.layers_) > 1 and set(model.history_["width"]) == {3}
-
-
 # ---------------------------------------------------------------- predictions
 
 
@@ -237,16 +221,6 @@ def test_far_away_samples_still_get_a_class(network):
     far = np.full((1, 13), 1e6)
     assert network.predict(far)[0] in network.classes_
     assert network.predict_proba(far).sum() == pytest.approx(1)
-
-
-def test_works_in_grid_search_and_survives_pickling(wine):
-    X, y = wine
-    model = make_pipeline(StandardScaler(), grown_by_training())
-    grid = {"kerneldependencenetwork__bandwidth": ["normalized_hsic", "hsic"]}
-    best = GridSearchCV(model, grid, cv=3).fit(X, y).best_estimator_
-    again = pickle.loads(pickle.dumps(best))
-    assert np.array_equal(again.predict(X), best.predict(X))
-    assert best.score(X, y) > 0.98
 
 
 # ---------------------------------------------------------------- what is measured
@@ -268,14 +242,10 @@ def test_alignment_is_normalised_hsic(rng):
     [
         (dict(X=np.ones((20, 2))), "all images coincide"),
         (dict(y=np.zeros(20)), "at least two classes"),
-        (dict(options=dict(ridges=(0.0,))), "above 0"),
-        (dict(options=dict(ridges=())), "above 0"),
         (dict(X=1e100 * np.random.default_rng(0).standard_normal((20, 2))), "scale the features"),
         (dict(options=dict(n_components=3)), "at most n_features"),
-        (dict(options=dict(threshold=2.0)), "threshold"),
         (dict(options=dict(validation_fraction=1)), "validation_fraction"),
         (dict(options=dict(early_stopping=1)), "early_stopping"),
-        (dict(X=np.full((20, 2), np.nan)), "NaN"),
     ],
 )
 def test_bad_input(change, message, rng):
@@ -285,7 +255,7 @@ def test_bad_input(change, message, rng):
         grown_by_training(**given["options"]).fit(given["X"], given["y"])
 
 
-@pytest.mark.parametrize("ridges", [(1, -1), (-1, 1), (np.nan, 1), (1, np.nan), (np.inf, 0)])
+@pytest.mark.parametrize("ridges", [(), (0.0,), (1, -1), (-1, 1), (np.nan, 1), (1, np.nan)])
 def test_each_ridge_is_looked_at(ridges, rng):
     """One that is not above 0 is refused wherever it stands."""
     X, y = rng.standard_normal((20, 3)), np.arange(20) % 2
@@ -304,12 +274,6 @@ def test_rows_that_coincide_but_differ_in_class_are_named(rng):
 def test_a_layer_that_is_not_there(network, wine):
     with pytest.raises(ValueError, match="from 1 to"):
         network.images(wine[0], layer=99)
-
-
-def test_the_callers_arrays_are_not_changed(wine):
-    X, y = wine[0].copy(), wine[1].copy()
-    grown_by_training(max_layers=2).fit(X, y)
-    assert np.array_equal(X, wine[0]) and np.array_equal(y, wine[1])
 
 
 # ---------------------------------------------------------------- rows that coincide

@@ -184,6 +184,8 @@ def test_what_cannot_be_certified_says_why(wine):
     with pytest.raises(NotFittedError, match="not fitted"):
         certify(SupervisedIKDR(2))
     with pytest.raises(NotFittedError, match="not fitted"):
+        certify(KernelDependenceNetwork())
+    with pytest.raises(NotFittedError, match="not fitted"):
         SupervisedIKDR(2).certificate()
     with pytest.raises(ValueError, match="KernelDependenceNetwork has no one W"):
         certify(KernelDependenceNetwork().fit(*wine))
@@ -211,11 +213,6 @@ def test_many_samples_and_few_directions_are_certified(d, rng):
     X[:, 0] += 2 * y
     certificate = certify(ism(X, label_gamma(y), Gaussian(2.0), 1))
     assert certificate.is_stationary and certificate.is_second_order
-
-
-def test_an_estimator_without_one_w_is_first_asked_whether_it_is_fitted():
-    with pytest.raises(NotFittedError, match="not fitted"):
-        certify(KernelDependenceNetwork())
 
 
 def test_a_test_of_the_solver_that_left_it_open_is_made_again(rng):

@@ -3,9 +3,7 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import clone
 from sklearn.metrics import normalized_mutual_info_score, silhouette_score
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -64,21 +62,6 @@ def test_finds_the_plane_of_the_rings():
     assert principal_angles(W, plane).max() < 0.15  # sampling error of 400 points
 
 
-def test_works_in_grid_search_and_survives_pickling():
-    X, y = datasets.load_wine().data, datasets.load_wine().target
-    grid = {
-        "supervisedikdr__n_components": [1, 2],
-        "supervisedikdr__kernel": ["linear", Polynomial(2)],
-    }
-    model = make_pipeline(StandardScaler(), SupervisedIKDR(), SVC())
-    best = GridSearchCV(model, grid, cv=3).fit(X, y).best_estimator_
-    again = pickle.loads(pickle.dumps(best))
-    assert_allclose(again[:-1].transform(X), best[:-1].transform(X))
-    assert clone(best).get_params()["supervisedikdr__n_components"] in (1, 2)
-    names = best[:-1].get_feature_names_out()
-    assert names[0] == "supervisedikdr0"
-
-
 def test_translation_does_not_matter_even_to_the_polynomial_kernel(rng):
     X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
     first = SupervisedIKDR(1, kernel="polynomial").fit(X, y)
@@ -121,11 +104,8 @@ def test_training_data_is_neither_changed_nor_kept(rng):
     ("change", "words"),
     [
         (dict(n_components=4), "n_components = 4 must be at most the number of features"),
-        (dict(n_components=0), "n_components"),
-        (dict(kernel="rbf"), "kernel"),
         (dict(y=np.zeros(12)), "two classes"),
         (dict(X=np.ones((12, 3))), "duplicate rows"),
-        (dict(y=np.linspace(0, 1, 12)), "Unknown label type"),
     ],
 )
 def test_bad_input_gets_a_clear_error(change, words, rng):
@@ -220,7 +200,6 @@ def test_useless_guidance_is_refused(wine, y, message):
     [
         (dict(n_clusters=200), "n_samples=178 should be >= n_clusters=200"),
         (dict(n_components=14), "at most the number of features"),
-        (dict(n_clusters=0), "n_clusters"),
         (dict(kernel=Polynomial(3), normalize="degrees"), "positive row sums"),
     ],
 )
