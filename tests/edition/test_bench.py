@@ -15,6 +15,7 @@ from ismlit.problems.gamma import label_gamma
 from ismlit.problems.kernels import Gaussian
 from ismlit.problems.problem import Problem
 from ismlit.solvers.solver import ism
+from tests.problems import slopes
 from tools.bench import climbs, growth, rows
 from tools.bench.blocks import block, objective_of_blocks
 from tools.bench.problems import Case
@@ -62,9 +63,8 @@ def test_the_gradient_of_the_polar_form_is_that_of_differences(problem, rng):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tools.bench.ways.minimize", catch)
         polar_quasi_newton(problem, 2, V)
-    fall, v, h = seen["fall"], V.ravel(), 1e-5
-    steps = h * np.eye(8)
-    differences = [(fall(v + s)[0] - fall(v - s)[0]) / (2 * h) for s in steps]
+    fall, v = seen["fall"], V.ravel()
+    differences = slopes(lambda v: fall(v)[0], v)
     assert_allclose(fall(v)[1], differences, rtol=1e-5, atol=1e-7)
     assert np.abs(fall(v)[1]).max() > 1e-3
 
@@ -179,11 +179,7 @@ def test_blocks_give_the_objective_of_all_rows(monkeypatch):
         R = np.hstack([np.cos(angles), np.sin(angles)])
         return np.sum((F.T @ R) ** 2) / 16
 
-    W, h = np.eye(3, 2), 1e-5
-    slope = np.zeros((3, 2))
-    for place in np.ndindex(3, 2):
-        step = np.zeros((3, 2))
-        step[place] = h
-        slope[place] = (J(W + step) - J(W - step)) / (2 * h)
+    W = np.eye(3, 2)
+    slope = slopes(J, W)
     assert_allclose(value, J(W), rtol=1e-5)
     assert_allclose(2 * half, slope, atol=1e-4 * np.abs(slope).max())
