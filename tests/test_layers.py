@@ -127,12 +127,6 @@ def test_random_features_reach_the_solver_of_a_layer(n, monkeypatch, rng):
     assert all(("random_state" in options) == (n > MOST_PAIRS) for options in seen)
 
 
-@pytest.fixture
-def wine():
-    bunch = datasets.load_wine()
-    return scale(bunch.data), bunch.target
-
-
 @pytest.mark.parametrize("enough", [True, False])
 def test_a_layer_that_is_not_enough_tries_the_start_that_cannot_fall(wine, monkeypatch, enough):
     """Where the climb is poor, W of (6.3) is taken unless H was enough as it is."""

@@ -54,12 +54,6 @@ def test_the_order_and_the_number_of_new_samples_do_not_matter(seed):
 
 
 @pytest.fixture(scope="module")
-def wine():
-    bunch = datasets.load_wine()
-    return scale(bunch.data), bunch.target
-
-
-@pytest.fixture(scope="module")
 def network(wine):
     return grown_by_training().fit(*wine)
 

@@ -119,12 +119,6 @@ def test_bad_input_gets_a_clear_error(change, words, rng):
 # ---------------------------------------------------------------- without, or with few, labels
 
 
-@pytest.fixture
-def wine():
-    bunch = datasets.load_wine()
-    return StandardScaler().fit_transform(bunch.data), bunch.target
-
-
 @pytest.mark.parametrize(
     "options", [dict(normalize="none", bandwidth="median"), dict()], ids=["as published", "ours"]
 )

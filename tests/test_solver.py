@@ -348,12 +348,6 @@ def test_a_w_far_from_the_anchor_is_solved_for_again(rng):
     assert found.n_passes == 14
 
 
-@pytest.fixture
-def wine():
-    bunch = datasets.load_wine()
-    return scale(bunch.data), bunch.target
-
-
 def test_passes_of_the_second_order_test_are_counted_apart(wine, monkeypatch):
     """Counted independently, around the one place where the curvature is looked for."""
     spent, lowest = [], SecondOrder.lowest

@@ -295,12 +295,6 @@ def test_bad_parts_are_refused(rng):
         alternate(JointProblem(X, Gaussian(1.0)), 1, 2, solver="ism")
 
 
-@pytest.fixture
-def wine():
-    bunch = datasets.load_wine()
-    return scale(bunch.data), bunch.target
-
-
 def test_an_alternation_is_shown_without_its_arrays(wine):
     found = alternate(JointProblem(wine[0], Gaussian(5.0)), 2, 1, tol=1e-2)
     assert "n_iter=" in repr(found) and "array" not in repr(found)

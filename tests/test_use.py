@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import (
     load_diabetes,
     load_iris,
-    load_wine,
     make_blobs,
     make_classification,
 )
@@ -39,13 +38,6 @@ from ismlit import (
 from ismlit.problems.bandwidth import self_tuning_kernel
 from ismlit.problems.grassmann import principal_angles
 from ismlit.problems.pairs import ConstantKernelError, gram
-
-
-@pytest.fixture(scope="module")
-def wine():
-    X, y = load_wine(return_X_y=True)
-    return scale(X), y
-
 
 ALL = {
     "supervised": lambda X, y: SupervisedIKDR(2).fit(X, y),

@@ -3,9 +3,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn import datasets
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import scale
 
 from ismlit.edition.baselines import (
     ascend,
@@ -149,12 +147,6 @@ def test_a_spent_budget_is_not_convergence(problem):
             warnings.simplefilter("ignore", ConvergenceWarning)
             found = dimension_growth(*problem, Gaussian(2.0), 1, **options)
         assert not found.converged or found.residual < 1e-5
-
-
-@pytest.fixture
-def wine():
-    bunch = datasets.load_wine()
-    return scale(bunch.data), bunch.target
 
 
 def test_a_trust_region_cut_short_does_not_claim_to_converge(wine):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import eigh
-from sklearn import datasets
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
@@ -22,12 +21,6 @@ from ismlit.problems.gamma import label_gamma
 from ismlit.solvers.solver import published_ism
 from tests.edition.sets import needs
 from tests.problems import dense, slopes, tenth
-
-
-@pytest.fixture
-def wine():
-    bunch = datasets.load_wine()
-    return scale(bunch.data), bunch.target
 
 
 def test_plain_algorithm_5_can_fall_where_ours_cannot(wine):
