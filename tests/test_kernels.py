@@ -8,7 +8,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from ismlit.problems import kernels
-from ismlit.problems.bandwidth import as_kernel, median_distance, neighbour_distance
+from ismlit.problems.bandwidth import as_kernel, median_distance
 from ismlit.problems.kernels import (
     Gaussian,
     Kernel,
@@ -106,12 +106,6 @@ def test_median_distance_over_all_and_over_distinct_pairs():
 def test_bad_input_gets_a_clear_error(make, error, words):
     with pytest.raises(error, match=words):
         make()
-
-
-def test_nearest_neighbours_do_not_count_the_sample_itself():
-    X = np.array([[0.0], [1.0], [3.0], [7.0]])
-    assert neighbour_distance(X, k=1).tolist() == [1, 1, 2, 4]
-    assert neighbour_distance(X, k=2).tolist() == [3, 2, 3, 6]
 
 
 def test_a_far_origin_costs_no_digits(rng):

@@ -6,8 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.decomposition import PCA
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 
 from ismlit import datasets
@@ -112,17 +110,6 @@ def test_any_w_is_orthonormalised_and_that_is_said(rng):
     assert not turned.is_orthonormal and "of the span of W" in str(turned)
     assert turned.is_maximum and turned.curvature == pytest.approx(clean.curvature, rel=1e-8)
     assert found.W.shape == (4, 2)
-
-
-def test_directions_of_other_methods_are_certified():
-    wine = datasets.load_wine()
-    X = (wine.data - wine.data.mean(axis=0)) / wine.data.std(axis=0)
-    problem = Problem(X, label_gamma(wine.target), Gaussian(3.0))
-    for W in (
-        LinearDiscriminantAnalysis().fit(X, wine.target).scalings_[:, :2],
-        PCA(2).fit(X).components_.T,
-    ):
-        assert not certify(problem, W).is_stationary
 
 
 # ---------------------------------------------------------------- of estimators

@@ -67,13 +67,6 @@ def test_published_ism_falls_into_a_2_cycle_there(breast_cancer):
     assert stopped.converged and stopped.n_iter == 3 and stopped.residual > 0.01
 
 
-def test_float32_reaches_the_same_maximum(breast_cancer):
-    X, gamma, kernel = breast_cancer
-    result = ism(X.astype("f4"), gamma, kernel, 2)
-    assert result.W.dtype == np.float32
-    assert_allclose(result.objective, 19184.652, rtol=1e-6)  # a few units of single precision
-
-
 @pytest.mark.parametrize("name", FAMILY)
 @given(seed=seeds, q=st.integers(1, 3))
 @settings(deadline=None, max_examples=10)

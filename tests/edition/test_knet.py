@@ -110,13 +110,6 @@ def test_spirals_are_told_apart(seed):
     assert adjusted_rand_score(y, found.labels_) > 0.99  # a handful of 900
 
 
-def test_clusters_are_rounder_in_the_images(model, moons):
-    from sklearn.metrics import silhouette_score
-
-    X, y = moons
-    assert silhouette_score(X, y) < 0.5 and silhouette_score(model.transform(X), y) > 0.9
-
-
 def quick(X, **options):
     """A fit that is not meant to converge."""
     with warnings.catch_warnings():
@@ -128,13 +121,6 @@ def few_moons(**options):
     """The same of a hundred samples, which come with it."""
     X = scale(make_moons(100, noise=0.05, random_state=0)[0])
     return X, quick(X, **(dict(bandwidth=0.3) | options))
-
-
-def test_images_start_as_the_data(moons):  # after one step
-    X = 2 * moons[0] + 50
-    found = quick(X, n_steps=1, max_blocks=1, learning_rate=1e-3)
-    assert_allclose(found.transform(X), X, atol=0.04)
-    assert_allclose(found.reconstruct(X), X, atol=0.04)
 
 
 def test_a_step_follows_the_stated_objective(rng):
@@ -186,8 +172,6 @@ def test_settings_are_used(moons):
     top = embedding_affinity(X, self_tuning_kernel(X)).leading(1)[0]
     assert abs(np.sum(top * quick(X, **short, init="self_tuning").start_)) > 1 - 1e-9
     assert quick(X, **short, hidden_layer_sizes=(9, 4)).encoder_.shapes == [(2, 9), (9, 4), (4, 2)]
-    given, scaled = (quick(c * X, **short, bandwidth=c * 0.2) for c in (1, 1000))
-    assert_allclose(scaled.transform(1000 * X), 1000 * given.transform(X), rtol=1e-3)
     loose = KNetClustering(2, bandwidth=tenth, tol=0.5, n_steps=50, n_init=1, random_state=0).fit(X)
     assert loose.converged_ and loose.n_iter_ < quick(X, n_steps=50, tol=0).n_iter_
 
@@ -302,6 +286,7 @@ def test_units_and_origin_do_not_matter(model, moons):
     X, _ = moons
     again = KNetClustering(2, bandwidth=tenth, random_state=0).fit(1000 * X + 7)
     assert np.array_equal(again.labels_, model.labels_)
+    assert_allclose(again.transform(1000 * X + 7), 1000 * model.transform(X) + 7, rtol=1e-3)
     assert again.sigma_ == pytest.approx(1000 * model.sigma_, rel=1e-6)
 
 
@@ -332,14 +317,11 @@ def test_start_can_be_given(model, moons):
         (dict(n_clusters=400), "should be >= n_clusters=400"),
         (dict(n_vectors=300), "n_vectors = 300 must be below the number of samples"),
         (dict(bandwidth=1e-6), "sigma = 1e-06 is so small that the kernel is 0"),
-        (dict(bandwidth=0.0), "bandwidth"),
-        (dict(n_clusters=0), "n_clusters"),
         (dict(bandwidth=1e6), "sigma = 1e.06 is so large that the kernel is 1"),
         (dict(bandwidth=1e200), "so large"),
         (dict(init=np.ones((300, 1))), "columns of init, less their means"),
         (dict(init=np.eye(300)[:, :2]), "init must have shape"),
         (dict(hidden_layer_sizes=(5, 0)), "hidden_layer_sizes must be whole numbers"),
-        (dict(hidden_layer_sizes=(0.5,)), "hidden_layer_sizes must be whole numbers"),
         (dict(hidden_layer_sizes=()), "hidden_layer_sizes must be whole numbers"),
         (dict(learning_rate=1e6, n_steps=20), "left all bounds: lower learning_rate"),
         (dict(penalty=1e300, n_steps=20), "or penalty"),

@@ -8,18 +8,13 @@ from numpy.testing import assert_allclose
 from scipy.linalg import eigh
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ismlit import datasets as synthetic
-from ismlit.edition import loaders
-from ismlit.edition.knet import KNetClustering
 from ismlit.edition.networks import KNetVariant, PublishedNetwork, pull
 from ismlit.estimators.network import KernelDependenceNetwork
 from ismlit.problems.gamma import label_gamma
 from ismlit.solvers.solver import published_ism
-from tests.edition.sets import needs
 from tests.problems import dense, slopes, tenth
 
 
@@ -114,13 +109,6 @@ def test_moving_degrees_climb_the_objective_itself(rng):
     assert abs(frozen_.history_["surrogate"][0] / history["surrogate"][0] - 1) > 0.05
 
 
-@pytest.mark.parametrize("seed", [pytest.param(s, marks=pytest.mark.slow) for s in (0, 1)])
-def test_spirals_are_told_apart_along_curves(seed):
-    X, y = synthetic.make_spiral(900, noise=0.1, random_state=seed)
-    found = KNetVariant(3, bandwidth=tenth, update="sma", random_state=seed).fit(scale(X))
-    assert adjusted_rand_score(y, found.labels_) > 0.99  # a handful of 900
-
-
 def test_algorithm_5_stops_by_no_rows_held_out(wine):
     with pytest.raises(ValueError, match="keeps every layer"):
         PublishedNetwork(early_stopping=True).fit(*wine)
@@ -130,23 +118,6 @@ def test_what_a_variant_does_not_know_is_refused(moons):
     for name in ("update", "identity", "degrees"):
         with pytest.raises(ValueError, match=f"{name} of KNetVariant must be one of"):
             KNetVariant(**{name: "newton"}).fit(moons[0])
-
-
-@pytest.mark.slow
-def test_patience_and_restarts_keep_what_the_start_knew():
-    """Draws of 300 spiral points whose start is right and on which Algorithm 3 fails."""
-    needs("spiral-3000")
-    bunch = loaders.load_spiral_3000()
-    X, y = scale(bunch.data), bunch.target
-    described = dict(min_gain=np.inf, n_init=1, n_steps=2000, batch_size=32, learning_rate=1e-3)
-    hasty, ours = [], []
-    for draw in (18, 26, 40, 58):
-        rows = np.random.default_rng(draw).choice(3000, 300, replace=False)
-        for scores, options in ((ours, {}), (hasty, described)):
-            model = KNetClustering(3, bandwidth=tenth, random_state=draw, **options)
-            scores.append(adjusted_rand_score(y[rows], model.fit(X[rows]).labels_))
-    assert min(ours) == 1
-    assert sum(score < 0.95 for score in hasty) >= 2  # all four on one machine; rounding decides
 
 
 @parametrize_with_checks(
