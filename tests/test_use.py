@@ -14,7 +14,6 @@ from sklearn.datasets import (
     make_blobs,
     make_classification,
 )
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import adjusted_rand_score, balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV
@@ -96,14 +95,6 @@ def test_columns_that_say_nothing_new_change_nothing(seed, wine):
     assert_allclose(model.W_.T @ model.W_, np.eye(2), atol=1e-10)
 
 
-def test_more_components_than_directions_are_refused(wine):
-    X = np.c_[wine[0][:, :2], wine[0][:, :2].sum(axis=1)]
-    with pytest.raises(ValueError, match="number of directions in which X varies, 2"):
-        SupervisedIKDR(3).fit(X, wine[1])
-    with pytest.raises(ValueError, match="all rows of X are equal"):
-        SupervisedIKDR(1).fit(np.ones((6, 3)), [0, 1] * 3)
-
-
 def test_an_array_to_start_from_is_seen_in_the_span(wine):
     X = np.c_[wine[0], np.ones(178)]
     W = SupervisedIKDR(2, bandwidth=3.0).fit(X, wine[1]).W_
@@ -163,13 +154,6 @@ def test_a_cluster_of_no_known_class_has_no_name():
     given = np.where((y < 2) & (np.arange(150) % 4 == 0), y, -1)
     model = SemiSupervisedIKDR(3, random_state=0).fit(scale(X), given)
     assert np.array_equal(model.transduction_, np.where(y < 2, y, -1))
-
-
-def test_more_classes_than_clusters_are_refused(wine):
-    with pytest.raises(ValueError, match="3 known classes, more than n_clusters = 2"):
-        SemiSupervisedIKDR(2).fit(*wine)
-    with pytest.raises(ValueError, match="fractions, which are no labels"):
-        SemiSupervisedIKDR(2).fit(wine[0], wine[0][:, 0])
 
 
 # ---------------------------------------------------------------- clusters of new rows
@@ -303,13 +287,6 @@ def test_a_network_as_good_as_one_class_says_so():
         KernelDependenceNetwork(class_weight=None).fit(X, y)
 
 
-@pytest.mark.parametrize("weights", [{0: 0, 1: 1}, {0: -1.0, 1: 1}, {0: np.nan, 1: 1}])
-def test_weights_of_classes_are_above_0(weights, wine):
-    X, y = wine[0][:130], wine[1][:130]
-    with pytest.raises(ValueError, match="weights of classes must be above 0"):
-        KernelDependenceNetwork(class_weight=weights).fit(X, y)
-
-
 def test_equal_weights_change_nothing_and_unequal_ones_not_everything():
     X, y = make_blobs(600, 3, centers=3, random_state=0, cluster_std=2)
     found = {}
@@ -384,18 +361,6 @@ def test_a_certificate_says_what_of_and_what_chance_gives(wine):
     assert certify(model, model.W_).chance is None
 
 
-def test_what_is_no_label_and_no_response_is_named(wine):
-    X, y = wine
-    with pytest.raises(ValueError, match="use SemiSupervisedIKDR"):
-        SupervisedIKDR(2).fit(X, np.where(y == 0, None, "a"))
-    with pytest.raises(ValueError, match="must be numbers"):
-        ResponseIKDR(2).fit(X, np.array(["a", "b"])[y % 2])
-    with pytest.raises(NotFittedError):
-        SupervisedIKDR(2).score(X, y)
-    with pytest.raises(TypeError, match=r"such as Gaussian\(1.0\)"):
-        gram("gaussian", X)
-
-
 def test_a_network_can_be_watched(wine, capsys):
     layers = []
     KernelDependenceNetwork(callback=layers.append, verbose=1).fit(*wine)
@@ -406,3 +371,41 @@ def test_who_watches_sees_w_for_the_columns_of_x(wine):
     X, shapes = np.c_[wine[0], np.ones(178)], set()
     SupervisedIKDR(2, init="taylor", callback=lambda at: shapes.add(at.W.shape)).fit(X, wine[1])
     assert shapes == {(14, 2)}
+
+
+WEIGHTS = "weights of classes must be above 0"
+two_kinds = lambda y: np.where(y == 0, None, "a")
+
+
+@pytest.mark.parametrize(
+    ("fit", "words"),
+    [
+        (
+            lambda X, y: SupervisedIKDR(3).fit(np.c_[X[:, :2], X[:, :2].sum(axis=1)], y),
+            "number of directions in which X varies, 2",
+        ),
+        (lambda X, y: SupervisedIKDR(1).fit(np.ones((178, 3)), y), "all rows of X are equal"),
+        (lambda X, y: SemiSupervisedIKDR(2).fit(X, y), "3 known classes, more than n_clusters = 2"),
+        (lambda X, y: SemiSupervisedIKDR(2).fit(X, X[:, 0]), "fractions, which are no labels"),
+        (lambda X, y: SupervisedIKDR(2).fit(X, two_kinds(y)), "use SemiSupervisedIKDR"),
+        (lambda X, y: ResponseIKDR(2).fit(X, np.array(["a", "b"])[y % 2]), "must be numbers"),
+        *(
+            (
+                lambda X, y, w=w: KernelDependenceNetwork(class_weight={0: w, 1: 1, 2: 1}).fit(
+                    X, y
+                ),
+                WEIGHTS,
+            )
+            for w in (0, -1.0, np.nan)
+        ),
+        (lambda X, y: SupervisedIKDR(2).score(X, y), "not fitted"),
+    ],
+)
+def test_what_misleads_is_refused(fit, words, wine):
+    with pytest.raises(ValueError, match=words):
+        fit(*wine)
+
+
+def test_a_name_is_no_kernel_of_a_gram_matrix(wine):
+    with pytest.raises(TypeError, match=r"such as Gaussian\(1.0\)"):
+        gram("gaussian", wine[0])
