@@ -6,13 +6,10 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
 from ismlit.edition.baselines import (
-    ascend,
-    cayley,
     dimension_growth,
     grassmann_trust_region,
     stiefel_descent,
 )
-from ismlit.edition.knet.training import embedding_affinity
 from ismlit.problems.gamma import label_gamma
 from ismlit.problems.grassmann import principal_angles
 from ismlit.problems.kernels import Gaussian, Polynomial
@@ -169,37 +166,3 @@ def test_alternate_by_any_solver_finds_the_clusters_and_never_falls(solver, rng)
         found = alternate(JointProblem(X, Gaussian(2.0), "centred"), 1, 1, solver=solver)
     assert np.mean((found.U[:, 0] > 0) == y) in (0.0, 1.0)
     assert np.diff(found.history["objective"]).min() > -1e-9
-
-
-# ---------------------------------------------------------------- Cayley curves
-
-
-def test_cayley_is_its_formula_and_feasible(rng):
-    for _ in range(8):  # a QR that flips a column would show in some
-        W, G = orthonormal(6, 2, rng) @ np.diag(rng.choice([-1, 1], 2)), rng.standard_normal((6, 2))
-        A = G @ W.T - W @ G.T
-        expected = np.linalg.solve(np.eye(6) - 0.2 * A, (np.eye(6) + 0.2 * A) @ W)
-        assert_allclose(cayley(W, G, 0.4), expected, atol=1e-13)
-    for step in (1e-6, 1.0, 1e6):
-        moved = cayley(W, G, step)
-        assert_allclose(moved.T @ moved, np.eye(2), atol=1e-13)
-
-
-def test_climb_rises_to_the_top_and_stays_orthonormal(rng):
-    Z = rng.standard_normal((60, 3))
-    L = embedding_affinity(Z, Gaussian(0.6))
-    U0 = np.linalg.qr(rng.standard_normal((60, 3)))[0]
-    values = [np.sum(U0 * (L @ U0))]
-    for steps in (1, 3, 10, 30, 500):
-        U, _ = ascend(L, U0, max_iter=steps)
-        assert_allclose(U.T @ U, np.eye(3), atol=1e-12)
-        values.append(np.sum(U * (L @ U)))
-    assert (np.diff(values) >= -1e-12).all()
-    assert values[-1] == pytest.approx(L.leading(3)[1].sum(), rel=1e-8)  # of second order in tol
-
-
-def test_climb_stops_at_eigenvectors(rng):
-    L = embedding_affinity(rng.standard_normal((20, 2)), Gaussian(1.0))
-    U = L.leading(2)[0]
-    found, steps = ascend(L, U)
-    assert steps == 0 and found is U
