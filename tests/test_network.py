@@ -16,7 +16,7 @@ from ismlit.problems.dependence import Alignment, normalized_hsic
 from ismlit.problems.gamma import label_gamma
 from ismlit.problems.kernels import Gaussian
 from ismlit.problems.pairs import gram
-from tests.problems import layer_solver
+from tests.problems import keep_the_contract, layer_solver
 
 grown_by_training = partial(KernelDependenceNetwork, early_stopping=False)
 
@@ -29,15 +29,10 @@ grown_by_training = partial(KernelDependenceNetwork, early_stopping=False)
         grown_by_training(ridges=(np.inf,), random_features=16),
     ]
 )
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # noise
+@pytest.mark.filterwarnings("ignore:the rows held out")
 def test_scikit_learn_contract(estimator, check):
-    if "array_api" in str(check):
-        pytest.skip("the estimator works on numpy arrays only")
-    if "check_class_weight" in str(check):
-        pytest.skip("cosines differ by more than the factor that the check gives")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # noise does not always separate
-        warnings.filterwarnings("ignore", "the rows held out")
-        check(estimator)
+    keep_the_contract(estimator, check)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -564,18 +564,6 @@ def test_a_search_finds_a_rising_sequence():
     assert np.all(np.diff(net.shares) > 0)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_codes_regress_the_class_number():
-    y = np.repeat([0, 1, 2], 20)
-    X = y[:, None] + 0.1 * np.random.default_rng(0).standard_normal((60, 1))
-    model = table_6_1.perceptron("MSE", [20]).fit(X, y)
-    assert set(model.predict(X)) <= {0, 1, 2}
-    assert model.score(X, y) == 1.0  # ten deviations between the classes
-    assert table_6_1.outputs(model, X)[:, 0] == pytest.approx(
-        super(table_6_1.Codes, model).predict(X)
-    )
-
-
 def test_small_networks_of_the_scaling_table():
     row = stored("network-scaling", method="exact", size=300)
     found = network_scaling.one("exact", 300)

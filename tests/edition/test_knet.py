@@ -30,7 +30,7 @@ from ismlit.problems.kernels import Gaussian, RelativeGaussian
 from tests import test_architecture as house
 from tests import test_estimators as shared
 from tests import test_use as use
-from tests.problems import dense, slopes, tenth
+from tests.problems import dense, keep_the_contract, slopes, tenth
 
 
 @pytest.fixture(scope="module")
@@ -409,9 +409,6 @@ def test_rings_are_told_apart():
         KNetClustering(n_init=1, n_steps=20, max_blocks=2, penalty=0.1),
     ]
 )
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # so short a run
 def test_scikit_learn_contract(estimator, check):
-    if "array_api" in str(check):
-        pytest.skip("the estimator works on numpy arrays only")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # so short a run does not converge
-        check(estimator)
+    keep_the_contract(estimator, check)

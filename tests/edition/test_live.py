@@ -17,7 +17,6 @@ from ismlit.edition.live import (
     direction,
     example,
     published_path,
-    safeguarded_path,
     slides,
     turning,
 )
@@ -51,15 +50,6 @@ def test_published_path_is_the_solver_s():
             start = np.linalg.eigh(PROBLEM.phi_0())[1][:, -1:]
             heights = [height(a) for a in published_path(PROBLEM, start, steps)]
             assert found.history["objective"][: steps + 1] == pytest.approx(heights, rel=1e-8)
-
-
-def test_published_path_cycles_and_the_safeguarded_one_never_falls():
-    for start in (direction(10), direction(120), direction(DATA["start"])):
-        heights = [height(a) for a in safeguarded_path(PROBLEM, start, 8)]
-        assert np.diff(heights).min() > -1e-9 * max(heights)
-    published = published_path(PROBLEM, direction(DATA["start"]), 12)
-    assert abs(published[-1] - published[-2]) > 80
-    assert published[-1] == pytest.approx(published[-3], abs=0.5)
 
 
 def test_the_figure_has_the_data():

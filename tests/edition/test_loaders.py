@@ -9,16 +9,19 @@ from tests.edition.sets import needs
 from tests.problems import correlation
 
 
-@pytest.fixture
-def offline(monkeypatch, tmp_path):
-    """No cache, and a network that refuses every connection."""
-    monkeypatch.setenv("ISMLIT_DATA", str(tmp_path))
-
+def without_network(monkeypatch):
     def refuse(*args, **kwargs):
         raise OSError("no network in this test")
 
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+@pytest.fixture
+def offline(monkeypatch, tmp_path):
+    """No cache, and a network that refuses every connection."""
+    monkeypatch.setenv("ISMLIT_DATA", str(tmp_path))
+    without_network(monkeypatch)
     loaders._fetchable.cache_clear()
     yield tmp_path
     loaders._fetchable.cache_clear()
@@ -43,12 +46,7 @@ def test_a_damaged_file_is_not_used(offline, monkeypatch):
     damaged = offline / "cancer" / source[0].name
     damaged.chmod(0o644)
     damaged.write_text("1,2,3\n")
-
-    def refuse(*args, **kwargs):
-        raise OSError("no network in this test")
-
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    monkeypatch.setattr(socket.socket, "connect", refuse)
+    without_network(monkeypatch)
     with pytest.raises(OSError, match="ISMLIT_DATA"):
         loaders.fetch("cancer")
 

@@ -15,7 +15,7 @@ from ismlit.edition.networks import KNetVariant, PublishedNetwork, pull
 from ismlit.estimators.network import KernelDependenceNetwork
 from ismlit.problems.gamma import label_gamma
 from ismlit.solvers.solver import published_ism
-from tests.problems import dense, slopes, tenth
+from tests.problems import dense, keep_the_contract, slopes, tenth
 
 
 def test_plain_algorithm_5_can_fall_where_ours_cannot(wine):
@@ -126,13 +126,8 @@ def test_what_a_variant_does_not_know_is_refused(moons):
         KNetVariant(n_init=1, n_steps=20, max_blocks=2, update="sma", penalty=0.1),
     ]
 )
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learn_contract(estimator, check):
-    if "array_api" in str(check):
-        pytest.skip("the estimators work on numpy arrays only")
     if isinstance(estimator, PublishedNetwork) and "invariance" in str(check):
         pytest.skip("its layers magnify rounding to 1e-7, and the check asks for 1e-9")
-    if "check_class_weight" in str(check):
-        pytest.skip("cosines differ by more than the factor that the check gives")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # not every set separates or settles
-        check(estimator)
+    keep_the_contract(estimator, check)
