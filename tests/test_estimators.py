@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import (
     load_breast_cancer,
     load_diabetes,
-    load_digits,
     make_circles,
     make_moons,
 )
@@ -163,14 +162,6 @@ def test_curved_classes_are_found_in_a_turned_plane():
     ours = neighbours(SupervisedIKDR(2), X, y)
     published = neighbours(SupervisedIKDR(2, bandwidth="median", init="taylor"), X, y)
     assert ours > 0.98 and ours > published + 0.05
-
-
-@pytest.mark.slow
-def test_digits_are_separated_better_than_by_the_median():
-    X, y = load_digits(return_X_y=True)
-    X, y = X[:600], y[:600]
-    ours = neighbours(SupervisedIKDR(2), X, y)
-    assert ours > neighbours(SupervisedIKDR(2, bandwidth="median", init="taylor"), X, y) + 0.05
 
 
 @pytest.mark.parametrize("shape", ["moons", "rings"])

@@ -326,24 +326,6 @@ def test_sliced_inverse_regression_of_classes_spans_what_lda_does(rng):
     assert found.transform(X).shape == (60, 2)
 
 
-@pytest.mark.parametrize(
-    ("method", "link", "finds"),
-    [
-        (peers.SlicedInverseRegression, np.tanh, True),
-        (peers.SlicedInverseRegression, np.square, False),
-        (peers.GradientKDR, np.tanh, True),
-        (peers.GradientKDR, np.square, True),
-    ],
-)
-def test_peers_find_a_rising_index_and_gradients_an_even_one_too(method, link, finds, rng):
-    """Li (1991): under an even link the mean of X does not move with y."""
-    n, most = (400, 8) if method is peers.GradientKDR else (2000, 5)
-    X, b = rng.standard_normal((n, 5)), orthonormal(5, 1, rng)
-    y = link(X @ b).ravel() + 0.1 * rng.standard_normal(n)
-    weights = method(1).fit(X, y).weights_
-    assert (np.degrees(principal_angles(weights, b).max()) < most) == finds
-
-
 def test_gradient_kdr_averages_the_gradients_of_a_kernel_ridge_regression(rng):
     """Two classes: outer products of the numerical gradient of scikit-learn's regression."""
     from sklearn.kernel_ridge import KernelRidge
