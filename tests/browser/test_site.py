@@ -62,29 +62,22 @@ def read(page):
     return (SITE / page).read_text(encoding="utf8")
 
 
-PAGES = pages() or [
-    pytest.param("", marks=pytest.mark.skip(reason="the book is not built (make book)"))
-]
+PAGES = pages()  # none where the book is not built: what runs over them is skipped
 each_page = pytest.mark.parametrize("page", PAGES)
 
 
 def pages_to_open():
     """Of the pages that list the library's source one; of the record's a third, the rest weekly."""
-    opened, of_source, of_record = [], 0, 0
+    of_source = [page for page in PAGES if page.startswith("_modules/")]
+    of_record = [page for page in PAGES if page.startswith("book/record/")]
+    weekly = {page for k, page in enumerate(of_record, 1) if k % 3}
     for page in PAGES:
-        if isinstance(page, str) and page.startswith("_modules/"):
-            of_source += 1
-            if of_source > 1:
-                continue
-        elif isinstance(page, str) and page.startswith("book/record/"):
-            of_record += 1
-            if of_record % 3:
-                page = pytest.param(page, marks=pytest.mark.weekly)
-        opened.append(page)
-    return opened
+        if page not in of_source[1:]:
+            marks = [pytest.mark.weekly] if page in weekly else []
+            yield pytest.param(page, marks=marks)
 
 
-each_page_seen = pytest.mark.parametrize("page", pages_to_open())
+each_page_seen = pytest.mark.parametrize("page", list(pages_to_open()))
 
 
 def kind(page):
@@ -100,9 +93,7 @@ def one_of_each_kind():
     """
     kinds = set()
     for page in PAGES:
-        if not isinstance(page, str):
-            yield page
-        elif page in LONG or (kind(page) in kinds and page.startswith("book/record")):
+        if page in LONG or (kind(page) in kinds and page.startswith("book/record")):
             yield pytest.param(page, marks=pytest.mark.weekly)
         elif kind(page) in kinds:
             yield pytest.param(page, marks=pytest.mark.slow)
@@ -142,9 +133,7 @@ def head_of(page):
     return dict(found)
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if not isinstance(page, str) or page.startswith("book/")]
-)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("book/")])
 def test_a_page_can_be_shared(page):
     said = head_of(page)
     assert said["og:title"] and said["og:url"].endswith(page)
@@ -157,7 +146,7 @@ def test_the_site_can_be_found():
     if not (SITE / "sitemap.xml").exists():
         pytest.skip("the book is not built (make book)")
     listed = read("sitemap.xml")
-    assert all(f"/{page}<" in listed for page in PAGES if isinstance(page, str))
+    assert all(f"/{page}<" in listed for page in PAGES)
     assert "one-claim" not in listed
     assert "og:image" in read("index.html") and "book/intro.html" in read("index.html")
     assert "404" in read("404.html") or "not found" in read("404.html").lower()
@@ -674,7 +663,7 @@ def wait_for_formulas(tab):
     tab.wait_for_function(unset, timeout=120_000)
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if re.match(r"book/(ch\d|howto)/", str(p))])
+@pytest.mark.parametrize("page", [p for p in PAGES if re.match(r"book/(ch\d|howto)/", p)])
 def test_a_page_of_the_course_has_an_end(page, on_page):
     """Ten screens, once its formulas are set."""
     tab = on_page(page, width=1400, height=900)
@@ -688,7 +677,7 @@ WIDE_FORMULAS = """() => [...document.querySelectorAll('article mjx-container[di
 
 
 @with_mathjax
-@pytest.mark.parametrize("page", [p for p in PAGES if re.match(r"book/(ch\d|howto)/", str(p))])
+@pytest.mark.parametrize("page", [p for p in PAGES if re.match(r"book/(ch\d|howto)/", p)])
 def test_formulas_of_the_course_fit_a_phone(page, on_page):
     """They are broken where they do not; in a solution too, once it is opened."""
     tab = on_page(page, **PHONE)
@@ -764,9 +753,7 @@ def test_a_formula_is_broken_where_an_author_would(tex, width, lines, on_page):
     ]
 
 
-@pytest.mark.parametrize(
-    "page", [p for p in PAGES if re.match(r"book/(ch\d|howto|record)/", str(p))]
-)
+@pytest.mark.parametrize("page", [p for p in PAGES if re.match(r"book/(ch\d|howto|record)/", p)])
 def test_captions_of_stacked_panels_have_words_for_both(page):
     """Where a caption says top in place of left, it says so throughout."""
     text = (SITE / page).read_text(encoding="utf8")
