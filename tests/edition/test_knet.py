@@ -222,14 +222,6 @@ def test_callback_sees_the_images_of_every_block(moons):
     assert any(np.array_equal(Z, found.transform(X)) for Z, _ in seen)
 
 
-def test_the_best_of_several_networks_goes_on(moons):
-    X, _ = moons
-    found = quick(X, n_steps=100, max_blocks=4, n_init=3)
-    restarts = found.restarts_
-    first = np.flatnonzero(found.history_["renewed"])[0]
-    assert len(set(restarts)) == 3 and found.history_["surrogate"][first] == restarts.max()
-
-
 def test_history_says_what_happened(model, moons):
     history, renewals = model.history_, model.renewals_
     for record in (history, renewals):

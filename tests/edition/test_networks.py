@@ -94,21 +94,6 @@ def test_sma_climbs_to_the_eigenvectors(moons):
     )
 
 
-def test_moving_degrees_climb_the_objective_itself(rng):
-    X = rng.standard_normal((60, 2))
-    found = quick(X, degrees="moving", bandwidth="median", n_steps=30, max_blocks=3, min_gain=0)
-    history, renewals = found.history_, found.renewals_
-    assert history["surrogate"][0] > renewals["objective"][0]  # the exact gradient leads uphill
-    L, _, _ = dense(found.transform(X), found.sigma_)
-    U = found.embedding_
-    assert renewals["objective"][-1] == pytest.approx(float(np.sum(U * (L @ U))), rel=1e-9)
-    short = dict(bandwidth="median", n_steps=30, max_blocks=1)
-    images = [quick(X, degrees=d, **short).transform(X) for d in ("moving", "frozen")]
-    assert not np.array_equal(*images)
-    frozen_ = quick(X, bandwidth="median", n_steps=30, max_blocks=3, min_gain=0, batch_size=60)
-    assert abs(frozen_.history_["surrogate"][0] / history["surrogate"][0] - 1) > 0.05
-
-
 def test_algorithm_5_stops_by_no_rows_held_out(wine):
     with pytest.raises(ValueError, match="keeps every layer"):
         PublishedNetwork(early_stopping=True).fit(*wine)

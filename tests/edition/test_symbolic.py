@@ -69,21 +69,9 @@ def test_widths_of_a_kernel_reach_the_library(rng):
     assert_allclose(Problem(X, G, RelativeGaussian(widths)).phi(W), expected, atol=1e-11)
 
 
-def test_lines_are_readable():
-    text = derive(Gaussian(sigma))._repr_latex_()
-    assert (
-        r"- \frac{1}{\sigma^{2}} X^{T} \left(D_{\Gamma \circ K} - \Gamma \circ K\right) X" in text
-    )
-    assert r"2 \left(x_{i} - x_{j}\right)" in derive(Squared())._repr_latex_()
-    both = derive(LINES[-1]).steps()
-    assert list(both) == ["weights 1", "weights 2", "Phi", "Phi_0"] and "+ -" not in both.latex()
-
-
 @pytest.mark.parametrize(
     ("kernel", "factor"),
     [
-        (Linear(), "X"),
-        (Squared(), "- 2 X"),
         (Kernel(lambda beta, xp: -beta, "inner"), "- X"),
         (Kernel(lambda beta, xp: beta / 2, "difference"), "X"),
         (Kernel(lambda beta, xp: 11 * beta, "inner"), "11 X"),

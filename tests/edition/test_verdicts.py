@@ -6,6 +6,7 @@ from html import escape, unescape
 from itertools import pairwise
 
 import pytest
+from matplotlib.path import Path
 
 from ismlit.edition.cells import cells, known
 from ismlit.edition.experiments import table_3_1
@@ -245,22 +246,16 @@ def test_a_drawing_goes_from_what_is_used_to_what_uses_it(key):
 
 def points(path):
     """Points along a path of straight and bent pieces."""
-    x = y = 0.0
+    kinds = {"M": Path.MOVETO, "H": Path.LINETO, "C": Path.CURVE4}
+    corners, codes = [], []
     for kind, numbers in re.findall(r"([MHC])([^MHC]*)", path):
         values = [float(v) for v in numbers.split()]
-        if kind == "M":
-            x, y = values
-            continue
-        corners = (
-            [(x, y), (values[0], y)] if kind == "H" else [(x, y), *zip(values[::2], values[1::2])]
-        )
-        for step in range(21):
-            t = step / 20
-            left = corners
-            while len(left) > 1:  # de Casteljau
-                left = [tuple((1 - t) * a + t * b for a, b in zip(p, q)) for p, q in pairwise(left)]
-            yield left[0]
-        x, y = corners[-1]
+        if kind == "H":
+            values.append(corners[-1][1])
+        corners += zip(values[::2], values[1::2])
+        codes += [kinds[kind]] * (len(values) // 2)
+    (line,) = Path(corners, codes).to_polygons(closed_only=False)
+    return Path(line).interpolated(20).vertices
 
 
 @each_chapter
