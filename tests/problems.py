@@ -16,6 +16,9 @@ from ismlit.problems.kernels import (
 )
 from ismlit.problems.problem import Problem
 
+unsettled = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+"""Marks a test of what does not converge, and is not meant to."""
+
 
 def inverse(beta, xp):
     """A user's own kernel, the inverse multiquadric's cousin."""

@@ -1,9 +1,6 @@
-import warnings
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.exceptions import ConvergenceWarning
 
 from ismlit.edition.baselines import (
     dimension_growth,
@@ -16,7 +13,7 @@ from ismlit.problems.kernels import Gaussian, Polynomial
 from ismlit.problems.problem import Problem
 from ismlit.solvers.solver import ism, published_ism
 from ismlit.solvers.spectral import JointProblem, alternate
-from tests.problems import orthonormal
+from tests.problems import orthonormal, unsettled
 
 PEERS = [dimension_growth, stiefel_descent, grassmann_trust_region]
 KERNELS = pytest.mark.parametrize("kernel", [Gaussian(2.0), Polynomial(2)], ids=str)
@@ -137,12 +134,11 @@ def test_single_precision_is_kept(peer, problem):
     assert found.residual < 1e-4  # 200 roundings of float32, twice over
 
 
+@unsettled
 def test_a_spent_budget_is_not_convergence(problem):
     for budget in range(5, 40):
         options = dict(max_passes=budget, init="random", random_state=1)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            found = dimension_growth(*problem, Gaussian(2.0), 1, **options)
+        found = dimension_growth(*problem, Gaussian(2.0), 1, **options)
         assert not found.converged or found.residual < 1e-5
 
 
@@ -156,13 +152,12 @@ def test_a_trust_region_cut_short_does_not_claim_to_converge(wine):
 
 
 @pytest.mark.parametrize("solver", [published_ism, *PEERS], ids=lambda f: f.__name__)
+@unsettled
 def test_alternate_by_any_solver_finds_the_clusters_and_never_falls(solver, rng):
     if solver is grassmann_trust_region:
         pytest.importorskip("pymanopt")
     y = np.arange(80) % 2
     X = np.c_[6.0 * y, np.zeros((80, 3))] + rng.standard_normal((80, 4))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = alternate(JointProblem(X, Gaussian(2.0), "centred"), 1, 1, solver=solver)
+    found = alternate(JointProblem(X, Gaussian(2.0), "centred"), 1, 1, solver=solver)
     assert np.mean((found.U[:, 0] > 0) == y) in (0.0, 1.0)
     assert np.diff(found.history["objective"]).min() > -1e-9

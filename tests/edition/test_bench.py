@@ -3,7 +3,6 @@
 import json
 import math
 import time
-import warnings
 
 import numpy as np
 import pytest
@@ -83,14 +82,13 @@ def test_a_way_that_is_too_slow_is_stopped():
     assert steep.reached(3.0) < math.inf and steep.reached(3.0, 0.1) == math.inf
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_the_span_holds_the_same_problem(rng):
     X, y = rng.standard_normal((12, 40)), np.arange(12) % 3
     problem = Problem(X, label_gamma(y), Gaussian(5.0))
     reduced = in_the_span(problem, 2)
     assert reduced.d == 14 and in_the_span(reduced, 2) is reduced
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert_allclose(ism(reduced, q=2).objective, ism(problem, q=2).objective, rtol=1e-6)
+    assert_allclose(ism(reduced, q=2).objective, ism(problem, q=2).objective, rtol=1e-6)
 
 
 def test_targets_are_bounds():
@@ -123,13 +121,12 @@ def test_ends_that_differ_are_told_apart(problem, monkeypatch):
 
 
 @pytest.mark.parametrize("case", climbs.CASES[:2], ids=lambda case: case.name)
+@pytest.mark.filterwarnings("ignore")
 def test_the_cases_are_problems_at_the_bandwidth_they_name(case):
     """The estimators' own rule by default."""
     problem = case.problem()
     model = SupervisedIKDR(case.q, max_iter=1, init="taylor")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(problem.X, np.arange(problem.n) % 2)
+    model.fit(problem.X, np.arange(problem.n) % 2)
     assert_allclose(model.kernel_.sigma, problem.kernel.sigma)
 
 

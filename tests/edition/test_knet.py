@@ -30,7 +30,7 @@ from ismlit.problems.kernels import Gaussian, RelativeGaussian
 from tests import test_architecture as house
 from tests import test_estimators as shared
 from tests import test_use as use
-from tests.problems import dense, keep_the_contract, slopes, tenth
+from tests.problems import dense, keep_the_contract, slopes, tenth, unsettled
 
 
 @pytest.fixture(scope="module")
@@ -188,13 +188,12 @@ def test_the_bandwidth_of_the_deep_clusterer_has_the_best_silhouette():
     assert found.sigma_ == pytest.approx(found.tried_["bandwidth"][np.argmax(silhouettes)])
 
 
+@unsettled
 def test_no_bandwidth_is_taken_at_which_samples_have_no_neighbours():
     """On digits K is the identity at a sixteenth of the median, and its clusters look good."""
     X = datasets.load_digits().data[:300]
     options = dict(n_init=1, n_steps=1, max_blocks=1, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KNetClustering(10, **options).fit(X)
+    found = KNetClustering(10, **options).fit(X)
     alone = found.tried_["bandwidth"] < 0.15 * median_distance(X)
     assert (found.tried_["silhouette"][alone] == -1).all()
     assert np.median(embedding_affinity(X, Gaussian(found.sigma_)).degrees) > 1.1
@@ -401,6 +400,6 @@ def test_rings_are_told_apart():
         KNetClustering(n_init=1, n_steps=20, max_blocks=2, penalty=0.1),
     ]
 )
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # so short a run
+@unsettled  # so short a run
 def test_scikit_learn_contract(estimator, check):
     keep_the_contract(estimator, check)

@@ -4,7 +4,6 @@ import base64
 import html
 import json
 import re
-import warnings
 from io import BytesIO
 
 import numpy as np
@@ -42,14 +41,13 @@ def test_angles_come_back(angle):
     assert degrees(-direction(angle)) == pytest.approx(angle, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_published_path_is_the_solver_s():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is stopped on purpose
-        for steps in (1, 2, 5):
-            found = published_ism(PROBLEM, q=1, max_iter=steps, tol=0.0)
-            start = np.linalg.eigh(PROBLEM.phi_0())[1][:, -1:]
-            heights = [height(a) for a in published_path(PROBLEM, start, steps)]
-            assert found.history["objective"][: steps + 1] == pytest.approx(heights, rel=1e-8)
+    for steps in (1, 2, 5):
+        found = published_ism(PROBLEM, q=1, max_iter=steps, tol=0.0)
+        start = np.linalg.eigh(PROBLEM.phi_0())[1][:, -1:]
+        heights = [height(a) for a in published_path(PROBLEM, start, steps)]
+        assert found.history["objective"][: steps + 1] == pytest.approx(heights, rel=1e-8)
 
 
 def test_the_figure_has_the_data():

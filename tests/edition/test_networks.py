@@ -15,18 +15,17 @@ from ismlit.edition.networks import KNetVariant, PublishedNetwork, pull
 from ismlit.estimators.network import KernelDependenceNetwork
 from ismlit.problems.gamma import label_gamma
 from ismlit.solvers.solver import published_ism
-from tests.problems import dense, keep_the_contract, slopes, tenth
+from tests.problems import dense, keep_the_contract, slopes, tenth, unsettled
 
 
+@unsettled
 def test_plain_algorithm_5_can_fall_where_ours_cannot(wine):
     X, y = wine
     falls = []
     for seed in range(4):
         described = dict(bandwidth="hsic", random_features=150, random_state=seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            plain = PublishedNetwork(**described).fit(X, y)
-            ours = KernelDependenceNetwork(early_stopping=False, **described).fit(X, y)
+        plain = PublishedNetwork(**described).fit(X, y)
+        ours = KernelDependenceNetwork(early_stopping=False, **described).fit(X, y)
         falls.append(np.diff(plain.history_["hsic"]).min())
         assert np.all(np.diff(ours.history_["hsic"]) > 0)
         assert plain.ridge_ is None
@@ -111,7 +110,7 @@ def test_what_a_variant_does_not_know_is_refused(moons):
         KNetVariant(n_init=1, n_steps=20, max_blocks=2, update="sma", penalty=0.1),
     ]
 )
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 def test_scikit_learn_contract(estimator, check):
     if isinstance(estimator, PublishedNetwork) and "invariance" in str(check):
         pytest.skip("its layers magnify rounding to 1e-7, and the check asks for 1e-9")
