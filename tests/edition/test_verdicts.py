@@ -104,24 +104,21 @@ def test_names_are_the_printed_ones_and_tell_claims_apart():
 @each_chapter
 def test_a_claim_s_page_says_all_about_it(key):
     for claim in of_chapter(key):
-        says_all(claim, PAGES[claim.id]["body"])
-
-
-def says_all(claim, body):
-    text = text_of(body.partition('<details class="claim-cell">')[0])
-    assert f"<h1>{verdicts.heading(claim.id)}</h1>" in unescape(body)
-    assert f"{SIGNS[claim.verdict]} {claim.verdict}" in text
-    assert f"v-{claim.verdict.replace(' ', '-')}" in body
-    assert not claim.slip or SLIPS[claim.slip] in text
-    assert claim.where in text and TITLES[claim.chapter] in text
-    assert KNOWN.get(claim.id, ("by no cell",))[0] in text
-    for other in (*claim.uses, *used_by(claim.id)):
-        assert f'href="../claims/{other}.html"' in body
-    for place in CELLS.get(claim.id, []):
-        page = place.path.with_suffix(".html").as_posix()
-        assert f'href="../{page}#check-{claim.id}"' in body
-    for piece in formulas.pieces(claim.says):
-        assert piece.kind != "tex" or escape(rf"\({piece.tex}\)") in body
+        body = PAGES[claim.id]["body"]
+        text = text_of(body.partition('<details class="claim-cell">')[0])
+        assert f"<h1>{verdicts.heading(claim.id)}</h1>" in unescape(body)
+        assert f"{SIGNS[claim.verdict]} {claim.verdict}" in text
+        assert f"v-{claim.verdict.replace(' ', '-')}" in body
+        assert not claim.slip or SLIPS[claim.slip] in text
+        assert claim.where in text and TITLES[claim.chapter] in text
+        assert KNOWN.get(claim.id, ("by no cell",))[0] in text
+        for other in (*claim.uses, *used_by(claim.id)):
+            assert f'href="../claims/{other}.html"' in body
+        for place in CELLS.get(claim.id, []):
+            page = place.path.with_suffix(".html").as_posix()
+            assert f'href="../{page}#check-{claim.id}"' in body
+        for piece in formulas.pieces(claim.says):
+            assert piece.kind != "tex" or escape(rf"\({piece.tex}\)") in body
 
 
 def test_a_claim_is_headed_by_its_number_or_by_what_it_says():
