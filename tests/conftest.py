@@ -2,12 +2,21 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import scale
 
 
 @pytest.fixture
 def rng():
     """A random generator that starts at the same place in every test."""
     return np.random.default_rng(20200807)
+
+
+@pytest.fixture(scope="session")
+def wine():
+    """178 samples of 13 standardised features, three classes."""
+    X, y = load_wine(return_X_y=True)
+    return scale(X), y
 
 
 def pytest_collection_modifyitems(items):

@@ -32,32 +32,36 @@ def source(module):
     return (PACKAGE / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8")
 
 
-def imported(text, package="ismlit"):
-    """Modules of `ismlit` ("problems.gamma", or "edition") that a module imports, in any form.
+def names_imported(text, top_only=False):
+    """Dotted names that a module of `ismlit` imports, in any form: "numpy", "ismlit.edition.check".
 
-    Seen are `import ismlit.x`, `from ismlit import x`, `from ismlit.x import y`, the same with
-    dots for the package, and calls of import_module or __import__ with a text.
+    Seen are import, from, both with dots for the package, and calls of import_module, __import__
+    and importorskip with a text. `top_only` leaves out what is imported inside functions.
     """
-    for node in ast.walk(ast.parse(text)):
+    waiting = [ast.parse(text)]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            module = (package + "." if node.level else "") + (node.module or "")
-            names = [module.rstrip(".")]
-            if names == ["ismlit"]:
-                names = [f"ismlit.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Call) and node.args:
+            parts = ["ismlit"] * bool(node.level) + [node.module] * bool(node.module)
+            yield from (".".join([*parts, alias.name]) for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
             called = getattr(node.func, "id", getattr(node.func, "attr", None))
-            text = node.args[0]
-            known = called in ("import_module", "__import__") and isinstance(text, ast.Constant)
-            names = [text.value] if known else []
-        else:
-            continue
-        for name in names:
-            top, *rest = name.split(".")
-            if top == "ismlit" and rest:
-                whole = ".".join(rest[:2])
-                yield ismlit._MODULE_OF.get(rest[0], whole if whole in MODULES else rest[0])
+            if called in ("import_module", "__import__", "importorskip"):
+                yield node.args[0].value
+        inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        if not (top_only and inside):
+            waiting += ast.iter_child_nodes(node)
+
+
+def imported(text):
+    """Modules of `ismlit` ("problems.gamma", or "edition") that a module imports."""
+    for name in names_imported(text):
+        top, *rest = name.split(".")
+        if top == "ismlit" and rest:
+            whole = ".".join(rest[:2])
+            yield ismlit._MODULE_OF.get(rest[0], whole if whole in MODULES else rest[0])
 
 
 def test_every_module_has_its_place():

@@ -134,22 +134,6 @@ def test_what_features_cannot_do_is_refused(data, rng):
         FeatureProblem(X, gamma, kernel, features=0)
 
 
-def test_as_many_classes_as_promised_are_taken(rng):
-    """256 classes can be solved by random features, 257 cannot; J is that of the features."""
-    y = rng.permutation(np.arange(1031) % 257)
-    X, W = rng.standard_normal((1031, 3)), orthonormal(3, 1, rng)
-    with pytest.raises(ValueError, match="at most 256 distinct rows"):
-        FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=4)
-    X, y = X[y < 256], y[y < 256]
-    problem = FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=4)
-    aligned, _ = problem._aligned(W)
-    angles = (X - X.mean(axis=0)) @ aligned @ problem.frequencies(1)
-    waves = np.hstack([np.cos(angles), np.sin(angles)]) / 2
-    H = np.eye(len(y)) - 1 / len(y)
-    same = y[:, None] == y
-    assert problem.objective(W) == pytest.approx(np.sum((H @ same @ H) * (waves @ waves.T)))
-
-
 @pytest.mark.filterwarnings("ignore")  # the cluster's own
 def test_a_dask_cluster_gives_the_same_answer(data):
     """The same call, another backend of joblib; exact and with features."""

@@ -39,10 +39,6 @@ def test_gamma_of_an_embedding_is_its_formula(rng):
     assert_allclose(gamma.tile(rows, columns), expected[rows, columns], atol=1e-14)
 
 
-def test_gamma_is_centred():
-    assert_allclose(label_gamma([0, 1, 1, 2, 1]) @ np.ones((5, 1)), 0, atol=1e-15)
-
-
 def test_biased_hsic_is_the_squared_norm_of_the_cross_covariance(rng):
     A, B = rng.standard_normal((9, 3)), rng.standard_normal((9, 2))
     covariance = np.cov(A.T, B.T)[:3, 3:]

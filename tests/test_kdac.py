@@ -11,22 +11,20 @@ from ismlit import datasets
 from ismlit.estimators.kdac import KDAC, novelty
 from ismlit.problems.kernels import Gaussian
 from ismlit.problems.pairs import gram
-from tests.problems import orthonormal
+from tests.problems import keep_the_contract, orthonormal
 
 
 @pytest.mark.filterwarnings("ignore:n_components = n_features")  # checks with one feature
 @parametrize_with_checks([KDAC(bandwidth="median"), KDAC(normalize="none", kernel="linear")])
 def test_scikit_learn_contract(estimator, check):
-    if "array_api" in str(check):
-        pytest.skip("the estimator works on numpy arrays only")
-    check(estimator)
+    keep_the_contract(estimator, check)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:n_components = n_features")
 @parametrize_with_checks([KDAC()])
 def test_scikit_learn_contract_as_it_comes(estimator, check):
-    test_scikit_learn_contract(estimator, check)
+    keep_the_contract(estimator, check)
 
 
 @pytest.fixture
@@ -150,14 +148,10 @@ def test_bad_known_labels_are_refused(views, y, words):
 
 def test_bad_input_is_refused(views):
     X, known, _ = views
-    with pytest.raises(ValueError, match="NaN"):
-        KDAC().fit(np.where(X > 1, np.nan, X), known)
     with pytest.raises(ValueError, match="n_clusters=200"):
         KDAC(200).fit(X, known)
     with pytest.raises(ValueError, match="n_components = 9"):
         KDAC(2, 9).fit(X, known)
-    with pytest.raises(ValueError, match="weight"):
-        KDAC(weight=-1).fit(X, known)
     with pytest.raises(ValueError, match="positive row sums"):
         KDAC(kernel="linear").fit(X, known)
     with pytest.warns(ConvergenceWarning, match="a single one cannot show it"):

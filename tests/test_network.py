@@ -1,15 +1,10 @@
-import pickle
-import warnings
 from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler, scale
+from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets
@@ -19,7 +14,7 @@ from ismlit.problems.dependence import Alignment, normalized_hsic
 from ismlit.problems.gamma import label_gamma
 from ismlit.problems.kernels import Gaussian
 from ismlit.problems.pairs import gram
-from tests.problems import layer_solver
+from tests.problems import keep_the_contract, layer_solver, unsettled
 
 grown_by_training = partial(KernelDependenceNetwork, early_stopping=False)
 
@@ -32,15 +27,10 @@ grown_by_training = partial(KernelDependenceNetwork, early_stopping=False)
         grown_by_training(ridges=(np.inf,), random_features=16),
     ]
 )
+@unsettled  # noise
+@pytest.mark.filterwarnings("ignore:the rows held out")
 def test_scikit_learn_contract(estimator, check):
-    if "array_api" in str(check):
-        pytest.skip("the estimator works on numpy arrays only")
-    if "check_class_weight" in str(check):
-        pytest.skip("cosines differ by more than the factor that the check gives")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # noise does not always separate
-        warnings.filterwarnings("ignore", "the rows held out")
-        check(estimator)
+    keep_the_contract(estimator, check)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -54,12 +44,6 @@ def test_the_order_and_the_number_of_new_samples_do_not_matter(seed):
     assert_allclose(network.transform(X[order]), whole[order], atol=1e-10)
     assert_allclose(np.vstack([network.transform(row[None]) for row in X]), whole, atol=1e-10)
     assert np.array_equal(network.predict(X[order]), network.predict(X)[order])
-
-
-@pytest.fixture(scope="module")
-def wine():
-    bunch = datasets.load_wine()
-    return scale(bunch.data), bunch.target
 
 
 @pytest.fixture(scope="module")
@@ -82,22 +66,19 @@ CASES = {
 }
 
 
-def rises(X, y, **options):
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, {}) for name in ("wine", "spiral", "adversarial", "noise")),
+        *((name, {"bandwidth": "hsic"}) for name in ("wine", "adversarial")),
+    ],
+)
+def test_hsic_rises_to_the_threshold(name, options):
+    X, y = CASES[name]()
     found = grown_by_training(**options).fit(X, y)
     assert np.all(np.diff(found.history_["hsic"]) > 0)
     assert found.converged_ and found.history_["hsic"][-1] > 0.99
     assert found.score(X, y) > 0.995  # HSIC of 0.99 leaves room for a sample in 200
-
-
-@pytest.mark.parametrize("name", ["wine", "spiral", "adversarial", "noise"])
-def test_hsic_rises_to_the_threshold(name):
-    rises(*CASES[name]())
-
-
-@pytest.mark.parametrize("options", [{"bandwidth": "hsic"}])
-def test_hsic_rises_by_other_rules(options):
-    rises(*CASES["wine"](), **options)
-    rises(*CASES["adversarial"](), **options)
 
 
 def test_h_sequence_is_normalised_hsic_of_the_output(wine, network):
@@ -183,13 +164,6 @@ def test_random_features_approach_the_exact_ones():
     assert_allclose(exact(Z) @ back, R, atol=1e-6)
 
 
-def test_random_features_are_repeatable(wine):
-    X, y = wine
-    model = grown_by_training(random_features=64, random_state=3)
-    first, again = (clone(model).fit(X, y).transform(X) for _ in range(2))
-    assert_allclose(first, again)
-
-
 @pytest.mark.slow
 def test_many_samples_with_random_features():
     X, y = datasets.make_spiral(6000, random_state=0)
@@ -202,22 +176,11 @@ def test_many_samples_with_random_features():
 
 
 @pytest.mark.parametrize("width", [1, 2, 5])
+@unsettled
 def test_width_is_kept(wine, width):
     X, y = wine
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = grown_by_training(n_components=width, max_layers=3).fit(X, y)
+    found = grown_by_training(n_components=width, max_layers=3).fit(X, y)
     assert {layer.W.shape[1] for layer in found.layers_} == {width}
-
-
-def test_a_network_as_wide_as_there_are_classes():
-    """Every layer of it has the columns asked for, one more than (6.3) determines."""
-    bunch = datasets.load_wine()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = grown_by_training(n_components=3, max_layers=3, bandwidth=2.0)
-        model.set_params(threshold=1.0, ridges=(np.inf,)).fit(scale(bunch.data), bunch.target)
-    assert len(model.layers_) > 1 and set(model.history_["width"]) == {3}
 
 
 # ---------------------------------------------------------------- predictions
@@ -231,22 +194,6 @@ def test_prediction_is_the_nearest_class_mean_by_angle(wine, network):
     cosines = means / lengths
     assert_allclose(network.predict_proba(X), cosines / cosines.sum(axis=1, keepdims=True))
     assert np.array_equal(network.predict(X), cosines.argmax(axis=1))
-
-
-def test_far_away_samples_still_get_a_class(network):
-    far = np.full((1, 13), 1e6)
-    assert network.predict(far)[0] in network.classes_
-    assert network.predict_proba(far).sum() == pytest.approx(1)
-
-
-def test_works_in_grid_search_and_survives_pickling(wine):
-    X, y = wine
-    model = make_pipeline(StandardScaler(), grown_by_training())
-    grid = {"kerneldependencenetwork__bandwidth": ["normalized_hsic", "hsic"]}
-    best = GridSearchCV(model, grid, cv=3).fit(X, y).best_estimator_
-    again = pickle.loads(pickle.dumps(best))
-    assert np.array_equal(again.predict(X), best.predict(X))
-    assert best.score(X, y) > 0.98
 
 
 # ---------------------------------------------------------------- what is measured
@@ -268,14 +215,10 @@ def test_alignment_is_normalised_hsic(rng):
     [
         (dict(X=np.ones((20, 2))), "all images coincide"),
         (dict(y=np.zeros(20)), "at least two classes"),
-        (dict(options=dict(ridges=(0.0,))), "above 0"),
-        (dict(options=dict(ridges=())), "above 0"),
         (dict(X=1e100 * np.random.default_rng(0).standard_normal((20, 2))), "scale the features"),
         (dict(options=dict(n_components=3)), "at most n_features"),
-        (dict(options=dict(threshold=2.0)), "threshold"),
         (dict(options=dict(validation_fraction=1)), "validation_fraction"),
         (dict(options=dict(early_stopping=1)), "early_stopping"),
-        (dict(X=np.full((20, 2), np.nan)), "NaN"),
     ],
 )
 def test_bad_input(change, message, rng):
@@ -285,7 +228,7 @@ def test_bad_input(change, message, rng):
         grown_by_training(**given["options"]).fit(given["X"], given["y"])
 
 
-@pytest.mark.parametrize("ridges", [(1, -1), (-1, 1), (np.nan, 1), (1, np.nan), (np.inf, 0)])
+@pytest.mark.parametrize("ridges", [(), (0.0,), (1, -1), (-1, 1), (np.nan, 1), (1, np.nan)])
 def test_each_ridge_is_looked_at(ridges, rng):
     """One that is not above 0 is refused wherever it stands."""
     X, y = rng.standard_normal((20, 3)), np.arange(20) % 2
@@ -306,12 +249,6 @@ def test_a_layer_that_is_not_there(network, wine):
         network.images(wine[0], layer=99)
 
 
-def test_the_callers_arrays_are_not_changed(wine):
-    X, y = wine[0].copy(), wine[1].copy()
-    grown_by_training(max_layers=2).fit(X, y)
-    assert np.array_equal(X, wine[0]) and np.array_equal(y, wine[1])
-
-
 # ---------------------------------------------------------------- rows that coincide
 
 
@@ -324,20 +261,18 @@ def test_no_dependence_is_found_where_every_row_is_in_both_classes(n, d):
     assert found.history_["hsic"][-1] < 1e-6  # exactly 0 but for the rounding of Gram matrices
 
 
+@unsettled
 def test_stored_images_are_those_of_transform(rng):
     X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
     X[20:30] = X[10:20]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = grown_by_training().fit(X, y)
+    found = grown_by_training().fit(X, y)
     assert_allclose(found._points, found.transform(X), atol=1e-6)
 
 
+@unsettled
 def test_a_width_beyond_the_rank_of_the_data():
     X = np.random.default_rng(0).standard_normal((5, 5))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = grown_by_training(n_components=5, max_layers=3).fit(X, [0, 1, 0, 1, 0])
+    found = grown_by_training(n_components=5, max_layers=3).fit(X, [0, 1, 0, 1, 0])
     for layer in found.layers_[:1]:
         assert_allclose(layer.W.T @ layer.W, np.eye(layer.W.shape[1]), atol=1e-10)
 

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn import datasets
-from sklearn.preprocessing import scale
 
 from ismlit import label_gamma
 from ismlit.problems.gamma import Gamma, guidance_gamma
@@ -89,12 +87,6 @@ def test_taylor_start_of_the_normalised_problem_sees_the_labels(normalized):
     plain = Problem(normalized.X, normalized.gamma, normalized.kernel)
     assert_allclose(normalized.phi_0(), normalized.objective_and_phi(zero)[1], atol=1e-12)
     assert np.abs(normalized.phi_0() - plain.phi_0()).max() > 1e-3
-
-
-@pytest.fixture
-def wine():
-    bunch = datasets.load_wine()
-    return scale(bunch.data), bunch.target
 
 
 def test_a_problem_with_degrees_keeps_one_precision(wine):

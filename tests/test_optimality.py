@@ -6,8 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.decomposition import PCA
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 
 from ismlit import datasets
@@ -115,17 +113,6 @@ def test_any_w_is_orthonormalised_and_that_is_said(rng):
     assert found.W.shape == (4, 2)
 
 
-def test_directions_of_other_methods_are_certified():
-    wine = datasets.load_wine()
-    X = (wine.data - wine.data.mean(axis=0)) / wine.data.std(axis=0)
-    problem = Problem(X, label_gamma(wine.target), Gaussian(3.0))
-    for W in (
-        LinearDiscriminantAnalysis().fit(X, wine.target).scalings_[:, :2],
-        PCA(2).fit(X).components_.T,
-    ):
-        assert not certify(problem, W).is_stationary
-
-
 # ---------------------------------------------------------------- of estimators
 
 
@@ -185,6 +172,8 @@ def test_what_cannot_be_certified_says_why(wine):
     with pytest.raises(NotFittedError, match="not fitted"):
         certify(SupervisedIKDR(2))
     with pytest.raises(NotFittedError, match="not fitted"):
+        certify(KernelDependenceNetwork())
+    with pytest.raises(NotFittedError, match="not fitted"):
         SupervisedIKDR(2).certificate()
     with pytest.raises(ValueError, match="KernelDependenceNetwork has no one W"):
         certify(KernelDependenceNetwork().fit(*wine))
@@ -212,11 +201,6 @@ def test_many_samples_and_few_directions_are_certified(d, rng):
     X[:, 0] += 2 * y
     certificate = certify(ism(X, label_gamma(y), Gaussian(2.0), 1))
     assert certificate.is_stationary and certificate.is_second_order
-
-
-def test_an_estimator_without_one_w_is_first_asked_whether_it_is_fitted():
-    with pytest.raises(NotFittedError, match="not fitted"):
-        certify(KernelDependenceNetwork())
 
 
 def test_a_test_of_the_solver_that_left_it_open_is_made_again(rng):

@@ -8,7 +8,7 @@ from ismlit.problems.gamma import label_gamma
 from ismlit.problems.kernels import Gaussian, Kernel, Polynomial
 from ismlit.problems.pairs import gram
 from ismlit.problems.problem import Problem, _double_sum
-from ismlit.solvers.solver import as_problem, ism
+from ismlit.solvers.solver import ism
 from tests.problems import FAMILY, brute_force, orthonormal, random_problem
 
 KERNELS = pytest.mark.parametrize("name", FAMILY)
@@ -234,15 +234,6 @@ def test_gram_derivative_is_that_of_the_gram_matrix(name, rng):
     expected = (at(h) - at(-h)) / (2 * h)  # error of order h^2
     scale = np.abs(expected).max()
     assert_allclose(problem.pairs.gram_derivative(W, Z, V), expected, atol=1e-7 * scale)
-
-
-def test_a_problem_brings_its_own_parts(rng):
-    problem = random_problem("gaussian", rng)
-    assert as_problem(problem) is problem
-    with pytest.raises(ValueError, match="its own gamma, kernel and random features"):
-        as_problem(problem, problem.gamma)
-    direct = ism(problem, q=2)
-    assert_allclose(ism(problem, q=2).W, direct.W, atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

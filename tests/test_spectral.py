@@ -43,11 +43,6 @@ def test_embedding_is_that_of_the_affinity(normalize, n, rng):
     assert_allclose(U.T @ U, np.eye(3), atol=1e-10)
 
 
-def test_embedding_wants_a_possible_k(rng):
-    with pytest.raises(ValueError, match="between 1 and the number of samples"):
-        Affinity(Pairs(rng.standard_normal((5, 2)), Gaussian(1.0))).leading(6)
-
-
 def test_a_cluster_of_one_has_no_silhouette():
     U = np.r_[np.zeros(20), np.ones(19), 50.0][:, None]
     assert embedding_silhouette(U, np.r_[np.zeros(20), np.ones(20)]) > 0
@@ -163,15 +158,6 @@ def test_a_solver_that_falls_is_not_followed(rng):
     assert found.result.objective == pytest.approx(found.objective, rel=1e-10)
 
 
-def test_normalize_is_one_of_three(rng):
-    X = rng.standard_normal((30, 3))
-    for bad in ("yes", 1, None, True):
-        with pytest.raises(ValueError, match="'centred'"):
-            JointProblem(X, Gaussian(1.0), bad)
-        with pytest.raises(ValueError, match="'centred'"):
-            Affinity(Pairs(X, Gaussian(1.0)), normalize=bad)
-
-
 def test_the_first_u_is_the_start_or_keeps_away(rng):
     X, known = rng.standard_normal((30, 3)), guidance_gamma(np.arange(30) % 2, -1.0)
     start = orthonormal(30, 2, rng)
@@ -207,13 +193,6 @@ def test_single_precision_and_pickles(rng):
     assert pickle.loads(pickle.dumps(found)).objective == found.objective
 
 
-def test_a_bandwidth_far_too_large_is_refused(rng):
-    X = rng.standard_normal((30, 3))
-    for normalize in ("none", "centred"):
-        with pytest.raises(ConstantKernelError, match="constant on this data"):
-            alternate(JointProblem(X, Gaussian(1e9), normalize), 2, 1)
-
-
 def constant_or_not(normalize, sigma, rng):
     """The leading eigenvalue of 500 samples under so wide a Gaussian, and what it has to be.
 
@@ -234,22 +213,6 @@ def test_a_wide_kernel_is_refused_only_where_it_is_constant(normalize, rng):
     affinity, _ = constant_or_not(normalize, 1e8, rng)
     with pytest.raises(ConstantKernelError, match="constant on this data"):
         affinity.leading(1)
-
-
-def test_parts_of_the_wrong_size_are_refused(rng):
-    X, small = rng.standard_normal((30, 3)), guidance_gamma(np.arange(20) % 2, -1.0)
-    for name in ("guide", "fixed"):
-        with pytest.raises(ValueError, match=f"{name} is for 20 samples"):
-            JointProblem(X, Gaussian(1.0), **{name: small})
-        with pytest.raises(ValueError, match=f"{name} must be a Gamma"):
-            JointProblem(X, Gaussian(1.0), **{name: np.eye(30)})
-    with pytest.raises(ValueError, match="room for 1 columns"):
-        away = np.eye(30)[:, :28]
-        Affinity(Pairs(X, Gaussian(1.0)), None, "centred", away).leading(2)
-    at_first = NormalizedProblem(X, Gamma(np.ones((30, 1)), [1.0]), Gaussian(1.0))
-    at_first.objective(np.eye(3)[:, :1])
-    with pytest.raises(ValueError, match="W must have shape"):
-        at_first.objective(np.eye(3)[:, 0])
 
 
 def test_alternation_that_does_not_converge_says_so():
@@ -288,24 +251,6 @@ def test_passes_of_an_alternation_are_those_made(normalize, monkeypatch):
     problem = Problem(X, embedding_gamma(found.U), Gaussian(5.0))
     first, second = ism(problem, q=2), ism(problem, q=2)
     assert first.n_passes == second.n_passes  # not cumulative
-
-
-def test_bad_parts_are_refused(rng):
-    X, U = rng.standard_normal((30, 4)), Gamma(np.ones((30, 1)), [1.0])
-    with pytest.raises(ValueError, match="must be a Gamma"):
-        NormalizedProblem(X, np.eye(30), Gaussian(1.0))
-    with pytest.raises(ValueError, match="fixed is for 20 samples"):
-        NormalizedProblem(X, U, Gaussian(1.0), fixed=Gamma(np.ones((20, 1)), [1.0]))
-    with pytest.raises(ValueError, match="at least 1"):
-        alternate(JointProblem(X, Gaussian(1.0)), 0, 2)
-    with pytest.raises(ValueError, match="solver must be a function"):
-        alternate(JointProblem(X, Gaussian(1.0)), 1, 2, solver="ism")
-
-
-@pytest.fixture
-def wine():
-    bunch = datasets.load_wine()
-    return scale(bunch.data), bunch.target
 
 
 def test_an_alternation_is_shown_without_its_arrays(wine):
@@ -371,3 +316,40 @@ def test_given_rows_keep_their_cluster_against_the_embedding(named, rng):
     labels = cluster_rows_given(U, 2, given, random_state=0)
     assert np.array_equal(labels[:39], np.repeat([named, 1 - named], 20)[:39])
     assert labels[39] == named
+
+
+SMALL = guidance_gamma(np.arange(20) % 2, -1.0)
+BELL = Gaussian(1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda X: Affinity(Pairs(X, BELL)).leading(31), "between 1 and the number of samples"),
+        *((lambda X, bad=bad: JointProblem(X, BELL, bad), "'centred'") for bad in ("yes", None)),
+        (lambda X: Affinity(Pairs(X, BELL), normalize=True), "'centred'"),
+        (lambda X: JointProblem(X, BELL, guide=SMALL), "guide is for 20 samples"),
+        (lambda X: JointProblem(X, BELL, fixed=SMALL), "fixed is for 20 samples"),
+        (lambda X: JointProblem(X, BELL, guide=np.eye(30)), "guide must be a Gamma"),
+        (lambda X: JointProblem(X, BELL, fixed=np.eye(30)), "fixed must be a Gamma"),
+        (lambda X: NormalizedProblem(X, np.eye(30), BELL), "must be a Gamma"),
+        (lambda X: NormalizedProblem(X, SMALL, BELL, fixed=SMALL), "for 20 samples"),
+        (
+            lambda X: Affinity(Pairs(X, BELL), None, "centred", np.eye(30)[:, :28]).leading(2),
+            "room for 1 columns",
+        ),
+        (lambda X: alternate(JointProblem(X, BELL), 0, 2), "at least 1"),
+        (lambda X: alternate(JointProblem(X, BELL), 1, 2, solver="ism"), "must be a function"),
+    ],
+)
+def test_what_cannot_be_is_refused(make, words, rng):
+    with pytest.raises(ValueError, match=words):
+        make(rng.standard_normal((30, 3)))
+
+
+def test_w_has_two_dimensions_also_where_one_was_seen_before(rng):
+    gamma = Gamma(np.ones((30, 1)), [1.0])
+    problem = NormalizedProblem(rng.standard_normal((30, 3)), gamma, BELL)
+    problem.objective(np.eye(3)[:, :1])
+    with pytest.raises(ValueError, match="W must have shape"):
+        problem.objective(np.eye(3)[:, 0])

@@ -61,17 +61,6 @@ def test_a_phi_0_of_zero_starts_from_pca_and_says_so(rng):
     assert_allclose(np.abs(W.T @ starting_point(problem, 2, "pca")), np.eye(2), atol=1e-8)
 
 
-def test_init_is_named_in_errors(rng):
-    problem = Problem(rng.standard_normal((9, 3)), label_gamma(np.arange(9) % 2), Gaussian(1.0))
-    for bad, words in (
-        (np.ones((3, 1)), "init must have orthonormal columns"),
-        (np.eye(3)[:, :2], r"init must have shape \(3, 1\), got \(3, 2\)"),
-        ("best", "'several'"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            first_frame(problem, 1, bad)
-
-
 # ---------------------------------------------------------------- several
 
 

@@ -16,7 +16,6 @@ import urllib.request
 import pytest
 
 from tools.execute_notebooks import ROOT
-from tools.print_book import chromium
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("lab")]
 
@@ -41,11 +40,9 @@ SEEN = """() => [...document.querySelectorAll('.jp-Notebook .jp-Cell')].map(cell
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
+def lab(browser, tmp_path_factory):
     """The address of a JupyterLab over a copy of the pages."""
     pytest.importorskip("jupyterlab")
-    if chromium() is None:
-        pytest.skip("no Chromium here (install it, or set CHROMIUM to its path)")
     folder = tmp_path_factory.mktemp("lab")
     for page in PAGES:
         (folder / page).parent.mkdir(exist_ok=True)
@@ -68,13 +65,8 @@ def lab(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def window():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium())
-        yield browser.new_page(viewport={"width": 1400, "height": 1600})
-        browser.close()
+def window(browser):
+    return browser.new_page(viewport={"width": 1400, "height": 1600})
 
 
 def seen_in_lab(window, address, page):

@@ -13,7 +13,7 @@ import pytest
 from ismlit.edition.loaders import REGISTRY, _folder, is_available
 from tools.browser_python import LARGEST, SITE, about
 from tools.execute_notebooks import ROOT, notebooks_of
-from tools.print_book import chromium, serve
+from tools.print_book import serve
 
 pytestmark = pytest.mark.browser
 
@@ -139,20 +139,12 @@ def answer(route):
 
 
 @pytest.fixture(scope="module")
-def tab(address):
+def tab(address, browser):
     """One tab, which goes nowhere but to the book."""
-    program = chromium()
-    if program is None:
-        pytest.skip("no Chromium here (install it, or set CHROMIUM to its path)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program)
-        tab = browser.new_page(viewport={"width": 1280, "height": 900})
-        tab.set_default_timeout(60_000)
-        tab.route(lambda url: not url.startswith((address, "data:", "blob:")), answer)
-        yield tab
-        browser.close()
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    tab.set_default_timeout(60_000)
+    tab.route(lambda url: not url.startswith((address, "data:", "blob:")), answer)
+    return tab
 
 
 def open_page(tab, address, page, *, anew=False, alone=False):

@@ -18,13 +18,16 @@ import pytest
 
 from tools import npm, toc
 from tools.lighten import COLUMN
-from tools.print_book import TYPESET, chromium, print_page, serve
+from tools.print_book import TYPESET, print_page, serve
 
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
 OWN_MATHJAX = (SITE / "_static" / "mathjax" / "tex-chtml-full.js").exists()
+with_mathjax = pytest.mark.skipif(
+    not OWN_MATHJAX, reason="the book has no MathJax of its own (npm was missing)"
+)
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 900}
 AXE = "axe-core@4.10.3"
@@ -59,29 +62,22 @@ def read(page):
     return (SITE / page).read_text(encoding="utf8")
 
 
-PAGES = pages() or [
-    pytest.param("", marks=pytest.mark.skip(reason="the book is not built (make book)"))
-]
+PAGES = pages()  # none where the book is not built: what runs over them is skipped
 each_page = pytest.mark.parametrize("page", PAGES)
 
 
 def pages_to_open():
     """Of the pages that list the library's source one; of the record's a third, the rest weekly."""
-    opened, of_source, of_record = [], 0, 0
+    of_source = [page for page in PAGES if page.startswith("_modules/")]
+    of_record = [page for page in PAGES if page.startswith("book/record/")]
+    weekly = {page for k, page in enumerate(of_record, 1) if k % 3}
     for page in PAGES:
-        if isinstance(page, str) and page.startswith("_modules/"):
-            of_source += 1
-            if of_source > 1:
-                continue
-        elif isinstance(page, str) and page.startswith("book/record/"):
-            of_record += 1
-            if of_record % 3:
-                page = pytest.param(page, marks=pytest.mark.weekly)
-        opened.append(page)
-    return opened
+        if page not in of_source[1:]:
+            marks = [pytest.mark.weekly] if page in weekly else []
+            yield pytest.param(page, marks=marks)
 
 
-each_page_seen = pytest.mark.parametrize("page", pages_to_open())
+each_page_seen = pytest.mark.parametrize("page", list(pages_to_open()))
 
 
 def kind(page):
@@ -97,9 +93,7 @@ def one_of_each_kind():
     """
     kinds = set()
     for page in PAGES:
-        if not isinstance(page, str):
-            yield page
-        elif page in LONG or (kind(page) in kinds and page.startswith("book/record")):
+        if page in LONG or (kind(page) in kinds and page.startswith("book/record")):
             yield pytest.param(page, marks=pytest.mark.weekly)
         elif kind(page) in kinds:
             yield pytest.param(page, marks=pytest.mark.slow)
@@ -139,9 +133,7 @@ def head_of(page):
     return dict(found)
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if not isinstance(page, str) or page.startswith("book/")]
-)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("book/")])
 def test_a_page_can_be_shared(page):
     said = head_of(page)
     assert said["og:title"] and said["og:url"].endswith(page)
@@ -154,7 +146,7 @@ def test_the_site_can_be_found():
     if not (SITE / "sitemap.xml").exists():
         pytest.skip("the book is not built (make book)")
     listed = read("sitemap.xml")
-    assert all(f"/{page}<" in listed for page in PAGES if isinstance(page, str))
+    assert all(f"/{page}<" in listed for page in PAGES)
     assert "one-claim" not in listed
     assert "og:image" in read("index.html") and "book/intro.html" in read("index.html")
     assert "404" in read("404.html") or "not found" in read("404.html").lower()
@@ -217,12 +209,8 @@ def address():
 
 
 @pytest.fixture(scope="module")
-def tab(address):
-    """One tab of one browser, phone-sized, which goes nowhere but to the book."""
-    program = chromium()
-    if program is None:
-        pytest.skip("no Chromium here (install it, or set CHROMIUM to its path)")
-    from playwright.sync_api import sync_playwright
+def tab(address, browser):
+    """One tab, phone-sized, which goes nowhere but to the book."""
 
     def refuse(route):
         if route.request.url.startswith((address, "data:", "blob:")):
@@ -230,13 +218,10 @@ def tab(address):
         else:
             route.abort()
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program)
-        tab = browser.new_page(viewport=PHONE)
-        if OWN_MATHJAX:
-            tab.route("**/*", refuse)
-        yield tab
-        browser.close()
+    tab = browser.new_page(viewport=PHONE)
+    if OWN_MATHJAX:
+        tab.route("**/*", refuse)
+    return tab
 
 
 @functools.cache
@@ -662,11 +647,10 @@ def test_the_ledger_is_searched_filtered_and_ordered(on_page):
     assert titles[0].split(":")[0] in {c.slip for c in ledger().values()}
 
 
+@with_mathjax
 @pytest.mark.parametrize("page", ["ch3/algorithm", "record/D.1", "ch6/rise"])
 def test_a_wide_formula_is_set_smaller(page, on_page):
     tab = on_page(f"book/{page}.html", width=1400, height=900)
-    if not OWN_MATHJAX:
-        pytest.skip("the book has no MathJax of its own (npm was missing)")
     tab.wait_for_function("() => document.querySelector('mjx-math[style*=font-size]')")
     wide = """() => [...document.querySelectorAll('div.math, div.math mjx-container')]
       .filter(e => e.scrollWidth > e.clientWidth + 2).map(e => e.outerHTML.slice(0, 200))"""
@@ -679,7 +663,7 @@ def wait_for_formulas(tab):
     tab.wait_for_function(unset, timeout=120_000)
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if re.match(r"book/(ch\d|howto)/", str(p))])
+@pytest.mark.parametrize("page", [p for p in PAGES if re.match(r"book/(ch\d|howto)/", p)])
 def test_a_page_of_the_course_has_an_end(page, on_page):
     """Ten screens, once its formulas are set."""
     tab = on_page(page, width=1400, height=900)
@@ -692,22 +676,20 @@ WIDE_FORMULAS = """() => [...document.querySelectorAll('article mjx-container[di
   .filter(e => e.offsetWidth && e.scrollWidth > e.clientWidth + 2).map(e => e.textContent)"""
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if re.match(r"book/(ch\d|howto)/", str(p))])
+@with_mathjax
+@pytest.mark.parametrize("page", [p for p in PAGES if re.match(r"book/(ch\d|howto)/", p)])
 def test_formulas_of_the_course_fit_a_phone(page, on_page):
     """They are broken where they do not; in a solution too, once it is opened."""
-    if not OWN_MATHJAX:
-        pytest.skip("the book has no MathJax of its own (npm was missing)")
     tab = on_page(page, **PHONE)
     wait_for_formulas(tab)
     tab.evaluate("() => document.querySelectorAll('details').forEach(d => { d.open = true; })")
     tab.wait_for_function(f"() => ({WIDE_FORMULAS})().length === 0")
 
 
+@with_mathjax
 @pytest.mark.parametrize("page", ["3.3", "4.1", "5.4", "A.4", "C.2", "D.1"])
 def test_a_formula_of_the_record_is_broken_between_symbols(page, on_page):
     """However narrow: no line ends within one, no column is left out of sight."""
-    if not OWN_MATHJAX:
-        pytest.skip("the book has no MathJax of its own (npm was missing)")
     tab = on_page(f"book/record/{page}.html", width=320, height=844)
     wait_for_formulas(tab)
     displayed = """() => [...window.MathJax.startup.document.math].map(item => item.math)
@@ -724,9 +706,8 @@ def test_a_formula_of_the_record_is_broken_between_symbols(page, on_page):
     assert tab.evaluate("document.querySelectorAll('mjx-merror').length") == 0
 
 
+@with_mathjax
 def test_a_broken_formula_is_whole_again_on_a_wide_page(on_page):
-    if not OWN_MATHJAX:
-        pytest.skip("the book has no MathJax of its own (npm was missing)")
     tab = on_page("book/ch3/falls.html", width=1400, height=900)
     rows = "() => document.querySelectorAll('article mjx-mtable mjx-mtr, mjx-mlabeledtr').length"
     wait_for_formulas(tab)
@@ -772,9 +753,7 @@ def test_a_formula_is_broken_where_an_author_would(tex, width, lines, on_page):
     ]
 
 
-@pytest.mark.parametrize(
-    "page", [p for p in PAGES if re.match(r"book/(ch\d|howto|record)/", str(p))]
-)
+@pytest.mark.parametrize("page", [p for p in PAGES if re.match(r"book/(ch\d|howto|record)/", p)])
 def test_captions_of_stacked_panels_have_words_for_both(page):
     """Where a caption says top in place of left, it says so throughout."""
     text = (SITE / page).read_text(encoding="utf8")
@@ -854,10 +833,9 @@ def test_a_link_to_a_claim_shows_what_it_says(on_page):
     assert card.count() == 0
 
 
+@with_mathjax
 def test_every_formula_of_the_ledger_is_typeset(on_page):
     tab = on_page("book/ledger.html")
-    if not OWN_MATHJAX:
-        pytest.skip("the book has no MathJax of its own (npm was missing)")
     tab.wait_for_function(TYPESET)
     wrong = tab.evaluate("""async () => {
       const all = [...document.querySelectorAll('.tex, .typeset')].map(e => e.dataset.tex);
@@ -871,9 +849,8 @@ def test_every_formula_of_the_ledger_is_typeset(on_page):
     assert wrong == []
 
 
+@with_mathjax
 def test_formulas_typeset_when_seen_stay_within_a_phone(address, tab):
-    if not OWN_MATHJAX:
-        pytest.skip("the book has no MathJax of its own (npm was missing)")
     tab.goto(address + "book/errata.html", wait_until="load")
     tab.set_viewport_size(PHONE | {"height": 9000})  # all that is above it is seen
     tab.wait_for_function("document.querySelectorAll('.typeset mjx-container').length > 100")

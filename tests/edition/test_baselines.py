@@ -1,27 +1,19 @@
-import warnings
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn import datasets
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import scale
 
 from ismlit.edition.baselines import (
-    ascend,
-    cayley,
     dimension_growth,
     grassmann_trust_region,
     stiefel_descent,
 )
-from ismlit.edition.knet.training import embedding_affinity
 from ismlit.problems.gamma import label_gamma
 from ismlit.problems.grassmann import principal_angles
 from ismlit.problems.kernels import Gaussian, Polynomial
 from ismlit.problems.problem import Problem
 from ismlit.solvers.solver import ism, published_ism
 from ismlit.solvers.spectral import JointProblem, alternate
-from tests.problems import orthonormal
+from tests.problems import orthonormal, unsettled
 
 PEERS = [dimension_growth, stiefel_descent, grassmann_trust_region]
 KERNELS = pytest.mark.parametrize("kernel", [Gaussian(2.0), Polynomial(2)], ids=str)
@@ -142,19 +134,12 @@ def test_single_precision_is_kept(peer, problem):
     assert found.residual < 1e-4  # 200 roundings of float32, twice over
 
 
+@unsettled
 def test_a_spent_budget_is_not_convergence(problem):
     for budget in range(5, 40):
         options = dict(max_passes=budget, init="random", random_state=1)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            found = dimension_growth(*problem, Gaussian(2.0), 1, **options)
+        found = dimension_growth(*problem, Gaussian(2.0), 1, **options)
         assert not found.converged or found.residual < 1e-5
-
-
-@pytest.fixture
-def wine():
-    bunch = datasets.load_wine()
-    return scale(bunch.data), bunch.target
 
 
 def test_a_trust_region_cut_short_does_not_claim_to_converge(wine):
@@ -167,47 +152,12 @@ def test_a_trust_region_cut_short_does_not_claim_to_converge(wine):
 
 
 @pytest.mark.parametrize("solver", [published_ism, *PEERS], ids=lambda f: f.__name__)
+@unsettled
 def test_alternate_by_any_solver_finds_the_clusters_and_never_falls(solver, rng):
     if solver is grassmann_trust_region:
         pytest.importorskip("pymanopt")
     y = np.arange(80) % 2
     X = np.c_[6.0 * y, np.zeros((80, 3))] + rng.standard_normal((80, 4))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = alternate(JointProblem(X, Gaussian(2.0), "centred"), 1, 1, solver=solver)
+    found = alternate(JointProblem(X, Gaussian(2.0), "centred"), 1, 1, solver=solver)
     assert np.mean((found.U[:, 0] > 0) == y) in (0.0, 1.0)
     assert np.diff(found.history["objective"]).min() > -1e-9
-
-
-# ---------------------------------------------------------------- Cayley curves
-
-
-def test_cayley_is_its_formula_and_feasible(rng):
-    for _ in range(8):  # a QR that flips a column would show in some
-        W, G = orthonormal(6, 2, rng) @ np.diag(rng.choice([-1, 1], 2)), rng.standard_normal((6, 2))
-        A = G @ W.T - W @ G.T
-        expected = np.linalg.solve(np.eye(6) - 0.2 * A, (np.eye(6) + 0.2 * A) @ W)
-        assert_allclose(cayley(W, G, 0.4), expected, atol=1e-13)
-    for step in (1e-6, 1.0, 1e6):
-        moved = cayley(W, G, step)
-        assert_allclose(moved.T @ moved, np.eye(2), atol=1e-13)
-
-
-def test_climb_rises_to_the_top_and_stays_orthonormal(rng):
-    Z = rng.standard_normal((60, 3))
-    L = embedding_affinity(Z, Gaussian(0.6))
-    U0 = np.linalg.qr(rng.standard_normal((60, 3)))[0]
-    values = [np.sum(U0 * (L @ U0))]
-    for steps in (1, 3, 10, 30, 500):
-        U, _ = ascend(L, U0, max_iter=steps)
-        assert_allclose(U.T @ U, np.eye(3), atol=1e-12)
-        values.append(np.sum(U * (L @ U)))
-    assert (np.diff(values) >= -1e-12).all()
-    assert values[-1] == pytest.approx(L.leading(3)[1].sum(), rel=1e-8)  # of second order in tol
-
-
-def test_climb_stops_at_eigenvectors(rng):
-    L = embedding_affinity(rng.standard_normal((20, 2)), Gaussian(1.0))
-    U = L.leading(2)[0]
-    found, steps = ascend(L, U)
-    assert steps == 0 and found is U

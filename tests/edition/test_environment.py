@@ -1,6 +1,5 @@
 """pyproject.toml is the one source; all else that names versions or packages agrees with it."""
 
-import ast
 import json
 import re
 import sys
@@ -14,7 +13,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import ismlit
-from tests.test_architecture import MODULES
+from tests.test_architecture import MODULES, names_imported
 from tools.execute_notebooks import notebooks_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,6 +40,7 @@ def locked():
 
 
 INSTALLED = (PROJECT["dependencies"], EXTRAS["notebooks"], EXTRAS["book"], EXTRAS["test"])
+INSTALLED += (PYPROJECT["build-system"]["requires"],)
 
 
 @pytest.mark.parametrize("requirement", [r for rs in INSTALLED for r in rs if "ismlit[" not in r])
@@ -55,11 +55,6 @@ def test_the_lock_has_hashes_and_no_address():
     assert len(blocks) > 50
     assert [block.split()[0] for block in blocks if "--hash=sha256:" not in block] == []
     assert "://" not in LOCK
-
-
-def test_the_build_backend_is_locked():
-    for requirement in map(Requirement, PYPROJECT["build-system"]["requires"]):
-        assert requirement.specifier.contains(locked()[canonicalize_name(requirement.name)])
 
 
 def test_conda_environment_agrees():
@@ -94,28 +89,10 @@ def declared(*groups):
 
 
 def imports(text, top_only=False):
-    """Distributions that a module's text imports, wherever it does, the own ones left out.
-
-    `top_only` leaves out what is imported inside functions.
-    """
-    waiting = [ast.parse(text)]
-    while waiting:
-        node = waiting.pop()
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names = [node.module]
-        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-            called = getattr(node.func, "id", getattr(node.func, "attr", None))
-            if called in ("import_module", "__import__", "importorskip"):
-                names = [node.args[0].value]
-        for name in {name.partition(".")[0] for name in names}:
-            if name not in OWN and name not in sys.stdlib_module_names:
-                yield canonicalize_name(OTHER_NAMES.get(name, name))
-        inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        if not (top_only and inside):
-            waiting += ast.iter_child_nodes(node)
+    """Distributions that a module's text imports, the own ones left out."""
+    for name in {name.partition(".")[0] for name in names_imported(text, top_only)}:
+        if name not in OWN and name not in sys.stdlib_module_names:
+            yield canonicalize_name(OTHER_NAMES.get(name, name))
 
 
 def codes(place):

@@ -2,6 +2,7 @@
 
 import json
 import os
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.preprocessing import FunctionTransformer
 
 from ismlit import datasets
-from ismlit.edition import files, loaders, printed, results, tables
+from ismlit.edition import loaders, results, tables
 from ismlit.edition.baselines import cayley
 from ismlit.edition.construction import class_sum_network
 from ismlit.edition.experiments import __main__ as command
@@ -45,13 +46,13 @@ from ismlit.edition.files import book
 from ismlit.edition.tables import store
 from ismlit.estimators.layers import LayerSolver, Recipe
 from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.gamma import Gamma, label_gamma
+from ismlit.problems.gamma import label_gamma
 from ismlit.problems.grassmann import principal_angles
 from ismlit.problems.kernels import Gaussian, Multiquadratic, Polynomial
 from ismlit.problems.pairs import gram
 from ismlit.problems.problem import Problem
 from tests.edition.sets import needs
-from tests.problems import FAMILY, orthonormal, random_problem
+from tests.problems import FAMILY, orthonormal, random_problem, unsettled
 
 STORED = {name: results(name) for name in command.TABLES}
 
@@ -71,7 +72,7 @@ def random_slice(table, count, **keep):
     return [rows[i] for i in rng.choice(len(rows), count, replace=False)]
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 @pytest.mark.parametrize("row", random_slice("table-5.4", 3, paradigm="supervised", set="Wine"))
 def test_a_slice_of_table_5_4_is_recomputed(row):
     found = table_5_4.supervised_row("Wine", row["kernel"], row["method"])
@@ -88,13 +89,6 @@ def test_a_slice_of_the_clusterings_is_recomputed(row):
     assert found["NMI"] == pytest.approx(row["NMI"], abs=0.03)  # a sample or two
 
 
-def test_cancer_is_recomputed():
-    needs("Cancer")
-    row = stored("table-5.4", set="Cancer", kernel="gaussian", method="ISM", paradigm="supervised")
-    found = table_5_4.supervised_row("Cancer", "gaussian", "ISM", folds=2)
-    assert found["objective"] == pytest.approx(row["objective"][:2], rel=1e-8)
-
-
 def test_a_face_fold_is_recomputed():
     needs("Face")
     row = stored(
@@ -108,7 +102,7 @@ def test_a_face_fold_is_recomputed():
     assert found["objective"] == pytest.approx(row["objective"][:1], rel=1e-8)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 def test_table_5_5_is_recomputed():
     for kernel in ("multiquadratic, similarity", "gaussian + polynomial"):
         row = stored("table-5.5", set="Wine", kernel=kernel, paradigm="supervised")
@@ -122,7 +116,7 @@ def test_table_5_5_is_recomputed():
 BY_CODE = [r for t in ("table-5.4", "table-5.5") for r in STORED[t] if "cost" in r]
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 def test_a_slice_of_the_program_s_cells_is_recomputed():
     """W is drawn where eigenvalues of a start are 0; the draws are seeded."""
     rows = [r for r in BY_CODE if r["set"] == "Wine" and r["method"].endswith(", code")]
@@ -134,16 +128,6 @@ def test_a_slice_of_the_program_s_cells_is_recomputed():
         found = readings.one(readings.CODE, *place, method)
         assert np.mean(found["cost"]) == pytest.approx(np.mean(row["cost"]), rel=0.005), place
         assert np.mean(found["score"]) == pytest.approx(np.mean(row["score"]), abs=0.03), place
-
-
-@pytest.mark.parametrize("kernel", ["gaussian", "polynomial"])
-def test_the_text_as_a_reading_is_the_long_experiment(kernel):
-    row = stored(
-        "table-5.4", set="Wine", kernel=kernel, paradigm="supervised", method="ISM, published"
-    )
-    found = readings.with_labels(readings.TEXT, "Wine", kernel, readings.fixed_point, 3)
-    assert np.negative(found["cost"]) == pytest.approx(row["objective"][:3], rel=1e-6)
-    assert found["score"] == pytest.approx(row["test accuracy"][:3], abs=0.06)
 
 
 @pytest.mark.parametrize("diagonal", [True, False])
@@ -160,16 +144,6 @@ def test_a_task_s_cost_is_the_sum_over_pairs(kernel, diagonal):
     assert np.allclose(task.start.T @ task.start, np.eye(2))
 
 
-def test_dimension_growth_without_labels_maximises_the_spread():
-    """Gamma = -11'/n is H up to its diagonal: the labels make no difference."""
-    rng = np.random.default_rng(0)
-    X, W = rng.standard_normal((20, 3)), orthonormal(3, 1, rng)
-    H = np.eye(20) - 1 / 20
-    K = gram(Gaussian(1.0), X, W)
-    blind = Gamma(np.ones((20, 1)), [-1 / 20])
-    assert Problem(X, blind, Gaussian(1.0)).objective(W) + 20 == pytest.approx(np.sum(H * K))
-
-
 def test_local_widths_of_three_points():
     """Squared distances 1 and 9 of a point to the others, weighted by 1 and 1/3: (1 + 3)/(4/3)."""
     found = readings.local_widths(np.array([[0.0], [1.0], [3.0], [3.0]]), neighbours=2)
@@ -177,28 +151,6 @@ def test_local_widths_of_three_points():
     assert found[2] == found[3]
 
 
-def test_a_cell_fits_within_a_printed_deviation():
-    row = ("Wine", "supervised", "gaussian", "ISM")
-    cell = lambda *numbers: readings.Cell(row, *numbers, "")
-    assert cell("cost", -100.0, 5.0, (-104.0, -106.0)).fits
-    assert not cell("cost", -100.0, 5.0, (-106.0,)).fits
-    assert not cell("cost", -100.0, float("nan"), (-101.5,)).fits  # 1 % where none is printed
-    assert cell("score", 0.5, float("nan"), (0.515,)).fits
-    assert not cell("score", 0.5, 0.0, (0.51,)).fits
-    assert not cell("cost", 1.0, 1.0, None).fits
-
-
-def test_every_cell_has_its_values_by_the_program():
-    for table, count in (("table-5.4", 96), ("table-5.5", 28)):
-        found = readings.cells(table)
-        assert len(found) == count
-        assert all(cell.values is not None for cell in found)
-    again = {c.row: c.values for c in readings.cells("table-5.4") if c.quantity == "cost"}
-    mnist = [again["MNIST", "supervised", k, "ISM"] for k in ("gaussian", "polynomial")]
-    assert mnist[0] == mnist[1]  # one file, read twice
-
-
-SMALL = [r for r in STORED["table-3.1"] if r["set"] in ("SG", "LG", "MoonN") and r["init"] == "SI"]
 QUICK = [
     r
     for r in STORED["table-3.1"]
@@ -230,59 +182,6 @@ def test_a_slice_of_table_3_1_is_recomputed(kept):
             if found[key] is not None:
                 assert found[key] == pytest.approx(row[key][0], abs=0.03), row
         assert found["cost"] == pytest.approx(row["cost"][0], rel=1e-3), row
-
-
-def test_table_3_1_has_all_its_rows():
-    for row in printed("table-3.1"):
-        restarts = 10 if row["init"] == "RI" else 1
-        for reading in table_3_1.READINGS.values():
-            found = table_3_1.stored_row(STORED["table-3.1"], row, reading)
-            assert len(found["CQ"]) == restarts
-    assert len(printed("table-3.1")) == 42
-
-
-def test_table_3_1_has_every_row_of_the_program():
-    """Some readings take their bandwidth from the data."""
-    for name in "small-gaussian large-gaussian moon moon-noise flower face-pca webkb".split():
-        needs(name)
-    wanted = {tuple(row[:4]) for row in program_3_1.runs()}
-    kept = {tuple(r[k] for k in ("set", "method", "init", "reading")) for r in STORED["table-3.1"]}
-    assert wanted == {name for name in kept if name[3].startswith("program")}
-
-
-def test_a_printed_row_is_compared_cell_by_cell():
-    row = dict(set="SG", method="ISM", init="SI", cost="-1.2", NMI="1", CQ="2", novelty="0")
-    row |= {f"{key} sd": "" for key in ("cost", "NMI", "CQ", "novelty")}
-    good = dict(set="SG", method="ISM", init="SI", reading="program", NMI=[0.96], novelty=[0.0])
-    good |= {"CQ": [2.0], "cost": [-1.19]}
-    assert table_3_1.compare(row, good) == dict(NMI=2, CQ=2, novelty=2, cost=2)
-    assert table_3_1.compare(row | {"NMI": "1.00"}, good)["NMI"] == 1
-    bad = good | {"NMI": [0.9], "CQ": [1.8], "cost": [-1.4], "reading": "centred"}
-    assert table_3_1.compare(row, bad) == dict(NMI=0, CQ=0, novelty=2, cost=0)
-    other = good | {"NMI": [0.0], "reading": "program, q = 2"}
-    best = table_3_1.verdict(row, [bad, good, other])
-    assert best == ("program", dict(NMI=2, CQ=2, novelty=2, cost=2))
-
-
-def test_spreads_and_starts_of_one_s_own_are_allowed_for():
-    row = dict(set="SG", NMI="0.4", novelty="0.0", CQ="1", cost="1")
-    row |= {"NMI sd": "0.49", "novelty sd": "0.0", "CQ sd": "0.1", "cost sd": ""}
-    four, five = [1.0] * 4 + [0.0] * 6, [1.0] * 5 + [0.0] * 5
-    assert table_3_1.near(four, row, "NMI", sampled=False) == 2
-    assert table_3_1.near(five, row, "NMI", sampled=False) == 0
-    assert table_3_1.near(five, row, "NMI", sampled=True) == 1
-    assert table_3_1.near([1.0] * 10, row, "NMI", sampled=True) == 0
-    assert table_3_1.near([0.5] * 10, row, "NMI", sampled=True) == 0  # another spread
-    row["CQ"] = "1.00"
-    assert table_3_1.near([0.9, 1.1] * 5, row, "CQ", sampled=False) == 2
-    assert table_3_1.near([0.5, 1.5] * 5, row, "CQ", sampled=False) == 1  # not its spread
-
-
-def test_the_stored_starts_are_frames():
-    needs("starts")
-    assert [W.shape for W in program_3_1.starts("lg_200")] == [(4, 3)] * 11
-    for W in program_3_1.starts("faces_20"):
-        assert_allclose(W.T @ W, np.eye(17), atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["SG", "LG", "Flower"])
@@ -342,35 +241,21 @@ def test_a_draw_of_the_starts_is_recomputed(solver, seed):
     assert found["quality"] == pytest.approx(row["quality"][seed], abs=1e-3)
 
 
-def test_every_solver_and_start_has_its_draws():
-    lengths = {(r["solver"], r["start"]): len(r["NMI"]) for r in STORED["starts"]}
-    assert lengths == {(v, s): starts.DRAWS for v in starts.SOLVERS for s in starts.STARTS}
-
-
-def test_cycles_are_looked_for_on_all_sets():
-    here = {(r["set"], r["size"]) for r in STORED["cycles"]}
-    sets = ("Wine", "Cancer", "Face", "cancer, 30", "MNIST, 2000")
-    assert here == {(name, q) for name in sets for q in cycles.COLUMNS}
-
-
-def test_alternatives_are_recomputed():
-    """With nothing taken out, or by neighbours alone, SG's four groups pair either way: a tie."""
-    needs("small-gaussian")
-    ties = [m for m in alternatives.METHODS if m.startswith("nothing")] + ["whitened, neighbours"]
-    for method in set(alternatives.METHODS) - set(ties):
-        row = stored("alternatives", set="SG", method=method)
-        found = alternatives.one("SG", method, count=1)
-        assert found["NMI"] == pytest.approx(row["NMI"][:1], abs=0.03), method
-
-
 @pytest.mark.parametrize(
-    "method", [alternatives.OURS, "means, spectral", "LDA, neighbours", "whitened, k-means"]
+    ("name", "method"),
+    [
+        ("SG", alternatives.OURS),
+        ("parabolas + 3", alternatives.OURS),
+        ("parabolas + 3", "means, spectral"),
+        ("parabolas + 3", "LDA, neighbours"),
+        ("parabolas + 3", "whitened, k-means"),
+    ],
 )
-def test_alternatives_on_a_made_set_are_recomputed(method):
-    row = stored("alternatives", set="parabolas + 3", method=method)
-    found = alternatives.one("parabolas + 3", method, count=1)
-    assert found["NMI"] == pytest.approx(row["NMI"][:1], abs=0.05)
-    assert found["novelty"] == pytest.approx(row["novelty"][:1], abs=0.05)
+def test_alternatives_are_recomputed(name, method):
+    needs("small-gaussian")
+    row, found = stored("alternatives", set=name, method=method), alternatives.one(name, method, 1)
+    for key in ("NMI", "novelty"):
+        assert found[key] == pytest.approx(row[key][:1], abs=0.05)
 
 
 def test_what_is_taken_out_is_gone():
@@ -385,42 +270,22 @@ def test_what_is_taken_out_is_gone():
     assert np.allclose(spread, np.eye(4))
 
 
-def test_every_alternative_was_run_on_enough_draws():
-    for row in STORED["alternatives"]:
-        name = row["set"], row["method"]
-        count = alternatives.SEEDS if row["set"] in alternatives.THESIS else alternatives.DRAWS
-        assert len(row["NMI"]) == (1 if name in alternatives.ONCE else count), name
-
-
-@pytest.mark.parametrize("method", defaults.REDUCTIONS)
-@pytest.mark.parametrize("name", ["iris", "blobs + 6"])
-def test_a_slice_of_the_defaults_is_recomputed(name, method, monkeypatch):
-    """The first draw of a made set; a sample or two in a fold may differ."""
-    monkeypatch.setattr(defaults, "DRAWS", 1)
-    row = stored("defaults", task="reduction", set=name, method=method)
-    found = defaults.row("reduction", name, method)
-    assert found["accuracy"] == pytest.approx(row["accuracy"][:5], abs=0.04)
-
-
 @pytest.mark.parametrize(
     ("task", "name", "method"),
-    [("clusters", "rings", "IKDR"), ("second clustering", "parabolas", "KDAC")],
+    [
+        *(("reduction", n, m) for n in ("iris", "blobs + 6") for m in defaults.REDUCTIONS),
+        ("clusters", "rings", "IKDR"),
+        ("second clustering", "parabolas", "KDAC"),
+    ],
 )
-def test_a_clustering_of_the_defaults_is_recomputed(task, name, method):
+def test_a_slice_of_the_defaults_is_recomputed(task, name, method, monkeypatch):
+    """Of reductions the first draw of a made set; a sample or two in a fold may differ."""
+    if task == "reduction":
+        monkeypatch.setattr(defaults, "DRAWS", 1)
     row = stored("defaults", task=task, set=name, method=method)
-    assert defaults.row(task, name, method)["NMI"] == pytest.approx(row["NMI"], abs=0.03)
-
-
-def test_defaults_are_compared_on_enough_sets():
-    """At least fifteen labelled ones, and on the average better than the thesis's choice."""
-    assert len(defaults.LABELLED) >= 15
-    mean = lambda method: np.mean(
-        [
-            np.mean(stored("defaults", task="reduction", set=name, method=method)["accuracy"])
-            for name in defaults.LABELLED
-        ]
-    )
-    assert mean("IKDR") > mean("IKDR, median, Taylor") + 0.02
+    score, margin = ("accuracy", 0.04) if task == "reduction" else ("NMI", 0.03)
+    found = np.ravel(defaults.row(task, name, method)[score])
+    assert found == pytest.approx(np.ravel(row[score])[: len(found)], abs=margin)
 
 
 def test_peers_are_recomputed():
@@ -430,14 +295,6 @@ def test_peers_are_recomputed():
         found = peers.row("wine", row["method"], row["size"], folds=3)
         near = pytest.approx(row["test accuracy"][:3], abs=0.06)  # one sample of 18
         assert found["test accuracy"] == near
-
-
-def test_peers_are_compared_on_all_sets_in_both_dimensions():
-    """And UMAP, optional, at least in the plane."""
-    here = {(r["set"], r["method"], r["size"]) for r in STORED["peers"]}
-    wanted = [m for m in (*peers.PEERS, peers.ALL) if not m.startswith("UMAP")]
-    assert here >= {(s, m, q) for s in peers.SETS for q in peers.sizes(s) for m in wanted}
-    assert {s for s, m, q in here if m.startswith("UMAP") and q == 2} >= {"wine", "rings"}
 
 
 def test_inner_folds_choose_the_parameter(rng):
@@ -469,24 +326,6 @@ def test_sliced_inverse_regression_of_classes_spans_what_lda_does(rng):
     assert found.transform(X).shape == (60, 2)
 
 
-@pytest.mark.parametrize(("link", "finds"), [(np.tanh, True), (np.square, False)])
-def test_sliced_inverse_regression_finds_a_rising_index_and_no_even_one(link, finds, rng):
-    """Li (1991): under an even link the mean of X does not move with y."""
-    X, b = rng.standard_normal((2000, 5)), orthonormal(5, 1, rng)
-    y = link(X @ b).ravel() + 0.1 * rng.standard_normal(2000)
-    weights = peers.SlicedInverseRegression(1).fit(X, y).weights_
-    assert (np.degrees(principal_angles(weights, b).max()) < 5) == finds
-
-
-@pytest.mark.parametrize("link", [np.tanh, np.square])
-def test_gradient_kdr_finds_an_index_under_either_link(link, rng):
-    X, b = rng.standard_normal((400, 5)), orthonormal(5, 1, rng)
-    y = link(X @ b).ravel() + 0.1 * rng.standard_normal(400)
-    weights = peers.GradientKDR(1).fit(X, y).weights_
-    assert np.degrees(principal_angles(weights, b).max()) < 8
-    assert_allclose(weights.T @ weights, np.eye(1), atol=1e-12)
-
-
 def test_gradient_kdr_averages_the_gradients_of_a_kernel_ridge_regression(rng):
     """Two classes: outer products of the numerical gradient of scikit-learn's regression."""
     from sklearn.kernel_ridge import KernelRidge
@@ -500,6 +339,7 @@ def test_gradient_kdr_averages_the_gradients_of_a_kernel_ridge_regression(rng):
     slopes = np.array([moved(e) for e in np.eye(3)])  # (d, n, classes)
     outer = np.einsum("inc,jnc->ij", slopes, slopes)
     found = peers.GradientKDR(2, ridge=0.01).fit(X, y)
+    assert_allclose(found.weights_.T @ found.weights_, np.eye(2), atol=1e-12)
     assert principal_angles(found.weights_, np.linalg.eigh(outer)[1][:, 1:]).max() < 1e-6
 
 
@@ -544,6 +384,29 @@ def test_where_eigenvectors_cannot_be_found_it_is_said(rng):
         scaling.matrix_free_eigenvectors(problem, W, 2, max_iter=1)
 
 
+WANTED = {
+    "starts": (("solver", "start"), product(starts.SOLVERS, starts.STARTS)),
+    "classifiers": (
+        ("set", "method"),
+        (
+            pair
+            for pair in product(classifiers.SETS, classifiers.METHODS)
+            if classifiers.wanted(*pair)
+        ),
+    ),
+    "peers": (("set", "method"), product(peers.SETS, (peers.ALL,))),
+    "program-4.2": (("set", "reading", "where", "update"), program_4_2.wanted()),
+    "table-4.2": (("set", "method", "data", "where"), table_4_2.wanted()),
+    "hypotheses-4.2": (("set", "where", "method", "hypothesis"), hypotheses_4_2.wanted()),
+}
+
+
+@pytest.mark.parametrize("table", WANTED)
+def test_a_table_has_all_its_rows(table):
+    columns, wanted = WANTED[table]
+    assert {*wanted} <= {tuple(row[column] for column in columns) for row in STORED[table]}
+
+
 @pytest.mark.parametrize("table", STORED)
 def test_stored_numbers_say_where_they_come_from(table):
     text = (book() / "results" / f"{table}.json").read_text(encoding="utf-8")
@@ -566,25 +429,6 @@ def test_a_part_can_be_stored_again(monkeypatch, tmp_path):
     store("t", [dict(name="b", x=[5.0])], {"folds": 2})
     runs = {r["name"]: r["run"] for r in results("t")}
     assert runs == {"a": 0, "b": 1}
-
-
-def test_nothing_is_stored_into_an_installed_package(monkeypatch, tmp_path):
-    """Where there is no checkout a folder must be given; then its file is written, there alone."""
-    (tmp_path / "_book" / "claims").mkdir(parents=True)
-    for module in (files, tables):
-        monkeypatch.setattr(module, "book", lambda: tmp_path / "_book")
-    with pytest.raises(ValueError, match="--out FOLDER"):
-        store("t", [dict(name="a", x=[1.0])], {})
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-    path = store("t", [dict(name="a", x=[1.0])], {}, tmp_path / "mine")
-    assert path == tmp_path / "mine" / "t.json"
-    assert [row["x"] for row in json.loads(path.read_text())["rows"]] == [[1.0]]
-
-
-def test_printed_tables_are_complete():
-    assert len(printed("table-5.4")) == 48
-    assert len(printed("table-5.5")) == 28
-    assert {r["set"] for r in printed("table-5.4")} == {"Wine", "Cancer", "Face", "MNIST"}
 
 
 def test_unknown_tables_are_refused(monkeypatch, capsys):
@@ -615,23 +459,6 @@ def test_our_network_on_a_fold_of_a_real_set(name):
     row = stored("table-6.1", set=name, method="H")
     found = table_6_1.row_of(name, "H", folds=1)
     assert found["sequences"][0]["H"] == pytest.approx(row["sequences"][0]["H"], rel=1e-3)
-
-
-def test_cells_of_table_6_1_can_fail():
-    row = next(r for r in table_6_1.table() if (r["set"], r["method"]) == ("wine", "H"))
-    kept = [dict(r) for r in STORED["program-6.1"] if r["set"] == "wine"]
-    judge = lambda: table_6_1.judge(row, table_6_1.PROGRAM, [], kept)
-    assert all(judge().values())
-    for other in kept:
-        other["test"] = [0.5] * 10
-    assert [cell for cell, comes in judge().items() if not comes] == ["test"]
-
-
-def test_every_printed_row_has_its_stored_ones():
-    for row in table_6_1.table():
-        for reading in (table_6_1.PROGRAM, *table_6_1.OTHERS[row["method"]]):
-            kept = STORED["table-6.1"], STORED["program-6.1"]
-            assert set(table_6_1.judge(row, reading, *kept)) == set(table_6_1.cells_of(row))
 
 
 @pytest.mark.parametrize("name", ["wine"])
@@ -666,18 +493,6 @@ def test_the_gradient_of_the_program_s_losses(loss):
     at = lambda t: program_6_1.gradient_of(loss, Z + t * step, y)[0].mean()
     G = program_6_1.gradient_of(loss, Z, y)[1]
     assert np.sum(G * step) == pytest.approx((at(1e-6) - at(-1e-6)) / 2e-6, rel=1e-6)
-
-
-@pytest.mark.parametrize("loss", ["CE", "MSE"])
-def test_the_program_s_perceptron_learns(loss):
-    y = np.repeat([0, 1, 2], 10)
-    X = np.eye(3)[y] + 0.05 * np.random.default_rng(0).standard_normal((30, 3))
-    rng = np.random.RandomState(0)
-    net, worst = program_6_1.perceptron(loss, X, y, 2, rng, most=60, width=40)
-    outputs = net(X.astype(np.float32))
-    assert np.array_equal(program_6_1.classes_of(loss, outputs), y)
-    measured = program_6_1.of_outputs(loss, outputs, y)
-    assert measured["H"] > 0.95 and measured[loss] < 0.05 and worst[-1] < worst[0]
 
 
 @pytest.mark.parametrize("name", ["wine", "divorce"])
@@ -731,18 +546,6 @@ def test_a_search_finds_a_rising_sequence():
     assert np.all(np.diff(net.shares) > 0)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_codes_regress_the_class_number():
-    y = np.repeat([0, 1, 2], 20)
-    X = y[:, None] + 0.1 * np.random.default_rng(0).standard_normal((60, 1))
-    model = table_6_1.perceptron("MSE", [20]).fit(X, y)
-    assert set(model.predict(X)) <= {0, 1, 2}
-    assert model.score(X, y) == 1.0  # ten deviations between the classes
-    assert table_6_1.outputs(model, X)[:, 0] == pytest.approx(
-        super(table_6_1.Codes, model).predict(X)
-    )
-
-
 def test_small_networks_of_the_scaling_table():
     row = stored("network-scaling", method="exact", size=300)
     found = network_scaling.one("exact", 300)
@@ -762,14 +565,6 @@ def test_a_slice_of_the_classifiers_is_recomputed(row):
     assert found["train"] == pytest.approx(row["train"][:2], abs=0.03)
     if "bins" in found:
         assert np.sum(found["bins"][0][0]) == 36
-
-
-def test_every_set_has_its_classifiers():
-    rows = [r for r in STORED["classifiers"] if r["method"] != classifiers.SHAPE]
-    kept = {(r["set"], r["method"]) for r in rows}
-    wanted = {(n, m) for n in classifiers.SETS for m in classifiers.METHODS}
-    assert kept == {pair for pair in wanted if classifiers.wanted(*pair)}
-    assert all(len(r["test"]) == classifiers.FOLDS for r in rows)
 
 
 def test_a_feature_machine_stretches_by_the_gradients_of_its_predictions():
@@ -871,40 +666,6 @@ def test_a_row_of_table_4_6_is_recomputed():
     assert found["HSIC"] == pytest.approx(row["HSIC"][0], abs=0.05)  # the identity, nearly
 
 
-def test_a_printed_cell_takes_the_first_reading_that_is_near():
-    rows = [
-        {"set": "Wine", "method": "k-means", "data": form, "where": "all", "NMI": values}
-        for form, values in (("scaled", [87.0, 88.0]), ("raw", [42.0, 43.0]))
-    ]
-    cell = {"set": "Wine", "method": "k-means", "NMI": "44.0"}
-    assert table_4_2.compare(cell, "all", rows) == ("k-means, raw", [42.0, 43.0], True)
-    assert table_4_2.compare(cell | {"NMI": "60"}, "all", rows)[2] is False
-    assert table_4_2.compare(cell | {"NMI": ""}, "all", rows) is None
-    assert table_4_2.compare(cell | {"NMI": "88"}, "all", rows)[0] == "k-means"
-
-
-def test_ours_does_not_reproduce_the_thesis():
-    """A cell of KNet is judged by the text and by the program, not by another algorithm."""
-    here = {"set": "Wine", "where": "all"}
-    stored = [here | {"method": "KNet EIG", "data": "scaled", "NMI": [91.0]}]
-    program = [here | {"update": "eig", "reading": "published", "NMI": [80.0], "start": [70.0]}]
-    program[0] |= {"data": [75.0], "images": [76.0]}
-    cell = {"set": "Wine", "method": "KNet EIG", "NMI": "91.0", "sd": "0.8"}
-    assert table_4_2.compare(cell, "all", stored, program) == ("program", [80.0], False)
-    beside = table_4_2.Beside([cell], "all", stored, program)
-    assert beside.count(beside.by) == 0 and beside.count(beside.by, "ours") == 1
-    assert table_4_2.shown("91.0", [90.0, 91.0]) == "✓ 90.5 ± 0.5"
-    (row,) = beside.knet_rows()
-    assert row == {
-        "": "Wine EIG",
-        "printed": "91.0 ± 0.8",
-        "by the text": "not run",
-        "by the program": "✗ 80.0",
-        "ours": "✓ 91.0",
-        "also near": "-",
-    }
-
-
 def test_a_start_of_the_program_is_recomputed():
     row = stored("program-4.2", set="Wine", where="all", update="eig")
     X, y = table_4_2.data_of("Wine")
@@ -958,47 +719,10 @@ def test_a_network_of_units_of_both_signs_is_the_identity():
     assert table_4_6.identity(3, 2)(X) == pytest.approx(X)
 
 
-@pytest.mark.parametrize("table", ["program-4.2"])
-def test_the_program_s_table_has_all_its_rows(table):
-    have = {(r["set"], r["reading"], r["where"], r["update"]) for r in STORED[table]}
-    assert set(program_4_2.wanted()) == have
-    for row in STORED[table]:
-        assert len(row["NMI"]) == len(row["data"]) == len(row["turns"])
-
-
-def test_table_4_2_has_all_its_rows():
-    have = {(r["set"], r["method"], r["data"], r["where"]) for r in STORED["table-4.2"]}
-    assert set(table_4_2.wanted()) <= have
-
-
 @pytest.mark.parametrize("row", random_slice("hypotheses-4.2", 3, set="Wine"))
 def test_a_hypothesis_of_tables_4_2_and_4_4_is_recomputed(row):
     found = hypotheses_4_2.one("Wine", row["where"], row["hypothesis"], 0)
     assert found["NMI"] == pytest.approx(row["NMI"][0], abs=2)  # a sample of 178
-
-
-def test_the_hypotheses_have_all_their_rows():
-    have = {(r["set"], r["where"], r["method"], r["hypothesis"]) for r in STORED["hypotheses-4.2"]}
-    assert set(hypotheses_4_2.wanted()) == have
-
-
-def test_a_cell_that_no_reading_gives_says_what_was_tried():
-    rows = [{"set": "Wine", "method": "k-means", "data": "scaled", "where": "part", "NMI": [87.0]}]
-    cell = {"set": "Wine", "method": "k-means", "NMI": "25.0"}
-    tried = {"set": "Wine", "where": "part", "method": "k-means", "hypothesis": "mixed"}
-    assumed = [tried | {"NMI": [24.0]}, tried | {"where": "all", "NMI": [1.0]}]
-    (row,) = table_4_2.Beside([cell], "part", rows, [], assumed).misses(["k-means"])
-    assert row["by the readings"] == "k-means 87.0"
-    assert row["one assumption changed"] == "mixed ✓ 24.0"
-
-
-def test_of_a_part_a_comparators_images_are_clustered_first():
-    row = {"set": "Wine", "method": "DEC", "data": "scaled", "where": "part", "NMI": [80.0, 82.0]}
-    cell = {"set": "Wine", "method": "DEC", "NMI": "84.0"}
-    beside = table_4_2.Beside([cell], "part", [row | {"NMI, images": [60.0, 62.0]}], [])
-    assert beside.by["Wine", "DEC"] == {"DEC, images": [60.0, 62.0], "DEC": [80.0, 82.0]}
-    assert beside.plain(("Wine", "DEC")) == ("DEC, images", [60.0, 62.0])
-    assert beside.verdicts_of("DEC") == {"Wine, DEC, images": False, "Wine, DEC": True}
 
 
 def test_the_accuracy_on_digits_is_of_the_best_pairing():
@@ -1024,17 +748,9 @@ def test_operator_is_phi_kept_or_recomputed(name, rng):
     problem = random_problem(name, rng)
     W, V = orthonormal(4, 2, rng), rng.standard_normal((4, 3))
     phi = problem.phi(W)
-    for cache_bytes in (2**28, 0):
-        operator = scaling.phi_operator(problem, W, cache_bytes)
-        for _ in range(2):  # the second product comes from the kept tiles
-            assert_allclose(operator @ V, phi @ V, atol=1e-12 * np.linalg.norm(phi))
-
-
-def test_products_with_kept_tiles_are_no_passes(rng):
-    problem, V = random_problem("gaussian", rng), rng.standard_normal((4, 3))
-    for cache_bytes, passes in ((2**28, 1), (0, 3)):
+    for cache_bytes, passes in ((2**28, 1), (0, 2)):
         problem.count.passes = 0
-        operator = scaling.phi_operator(problem, orthonormal(4, 2, rng), cache_bytes)
-        for _ in range(3):
-            operator @ V
+        operator = scaling.phi_operator(problem, W, cache_bytes)
+        for _ in range(2):  # the second product comes from the kept tiles, and is no pass
+            assert_allclose(operator @ V, phi @ V, atol=1e-12 * np.linalg.norm(phi))
         assert problem.count.passes == passes

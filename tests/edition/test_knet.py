@@ -3,6 +3,9 @@
 import inspect
 import pickle
 import warnings
+from functools import partial
+from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,7 +30,7 @@ from ismlit.problems.kernels import Gaussian, RelativeGaussian
 from tests import test_architecture as house
 from tests import test_estimators as shared
 from tests import test_use as use
-from tests.problems import dense, tenth
+from tests.problems import dense, keep_the_contract, slopes, tenth, unsettled
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +77,7 @@ def test_pull_is_objective_and_gradient(rng):
 
     found, gradient = pull(Z, frozen(U, D0), sigma)
     assert found == pytest.approx(value(Z), rel=1e-12)
-    for i, j in np.ndindex(Z.shape):
-        change = np.zeros_like(Z)
-        change[i, j] = 1e-5
-        difference = (value(Z + change) - value(Z - change)) / 2e-5
-        assert gradient[i, j] == pytest.approx(difference, abs=1e-8)  # h² = 1e-10
+    assert_allclose(gradient, slopes(value, Z), atol=1e-8)  # h² = 1e-10
 
 
 def test_local_is_the_formula(rng):
@@ -111,13 +110,6 @@ def test_spirals_are_told_apart(seed):
     assert adjusted_rand_score(y, found.labels_) > 0.99  # a handful of 900
 
 
-def test_clusters_are_rounder_in_the_images(model, moons):
-    from sklearn.metrics import silhouette_score
-
-    X, y = moons
-    assert silhouette_score(X, y) < 0.5 and silhouette_score(model.transform(X), y) > 0.9
-
-
 def quick(X, **options):
     """A fit that is not meant to converge."""
     with warnings.catch_warnings():
@@ -129,13 +121,6 @@ def few_moons(**options):
     """The same of a hundred samples, which come with it."""
     X = scale(make_moons(100, noise=0.05, random_state=0)[0])
     return X, quick(X, **(dict(bandwidth=0.3) | options))
-
-
-def test_images_start_as_the_data(moons):  # after one step
-    X = 2 * moons[0] + 50
-    found = quick(X, n_steps=1, max_blocks=1, learning_rate=1e-3)
-    assert_allclose(found.transform(X), X, atol=0.04)
-    assert_allclose(found.reconstruct(X), X, atol=0.04)
 
 
 def test_a_step_follows_the_stated_objective(rng):
@@ -150,33 +135,23 @@ def test_a_step_follows_the_stated_objective(rng):
         net.theta += 0.3 * seed.standard_normal(net.theta.size)
     F = frozen(np.linalg.qr(rng.standard_normal((6, 2)))[0], np.full(6, 2.0))
 
-    class Recorder:
-        def __init__(self):
-            self.seen = []
-
-        def ascend(self, theta, gradient):
-            self.seen.append(gradient)
-
-    run = Training(*nets, None, [Recorder(), Recorder()])
-    from itertools import combinations
-
+    seen = [], []
+    keep = lambda kept: SimpleNamespace(ascend=lambda theta, gradient: kept.append(gradient))
+    run = Training(*nets, None, [*map(keep, seen)])
     for rows in map(list, combinations(range(6), 3)):
         gradient = lambda Z, rows=rows: 6 * 5 / (3 * 2) * pull(Z, F[rows], sigma)[1]
         run.ascend(X[rows], gradient, penalty)
 
-    def objective():
+    def objective(theta, net):
+        kept, net.theta[:] = net.theta.copy(), theta
         Z = nets[0](X)
-        return pull(Z, F, sigma)[0] - penalty * np.mean((X - nets[1](Z)) ** 2)
+        value = pull(Z, F, sigma)[0] - penalty * np.mean((X - nets[1](Z)) ** 2)
+        net.theta[:] = kept
+        return value
 
-    for net, optimiser in zip(nets, run.optimisers):
-        mean = np.mean(optimiser.seen, axis=0)
-        for k in range(net.theta.size):
-            values = []
-            for step in (1e-6, -2e-6):
-                net.theta[k] += step
-                values.append(objective())
-            net.theta[k] += 1e-6
-            assert mean[k] == pytest.approx((values[0] - values[1]) / 2e-6, abs=1e-6)
+    for net, gradients in zip(nets, seen):
+        expected = slopes(partial(objective, net=net), net.theta.copy(), h=1e-6)
+        assert_allclose(np.mean(gradients, axis=0), expected, atol=1e-6)
 
 
 def test_settings_are_used(moons):
@@ -197,8 +172,6 @@ def test_settings_are_used(moons):
     top = embedding_affinity(X, self_tuning_kernel(X)).leading(1)[0]
     assert abs(np.sum(top * quick(X, **short, init="self_tuning").start_)) > 1 - 1e-9
     assert quick(X, **short, hidden_layer_sizes=(9, 4)).encoder_.shapes == [(2, 9), (9, 4), (4, 2)]
-    given, scaled = (quick(c * X, **short, bandwidth=c * 0.2) for c in (1, 1000))
-    assert_allclose(scaled.transform(1000 * X), 1000 * given.transform(X), rtol=1e-3)
     loose = KNetClustering(2, bandwidth=tenth, tol=0.5, n_steps=50, n_init=1, random_state=0).fit(X)
     assert loose.converged_ and loose.n_iter_ < quick(X, n_steps=50, tol=0).n_iter_
 
@@ -215,13 +188,12 @@ def test_the_bandwidth_of_the_deep_clusterer_has_the_best_silhouette():
     assert found.sigma_ == pytest.approx(found.tried_["bandwidth"][np.argmax(silhouettes)])
 
 
+@unsettled
 def test_no_bandwidth_is_taken_at_which_samples_have_no_neighbours():
     """On digits K is the identity at a sixteenth of the median, and its clusters look good."""
     X = datasets.load_digits().data[:300]
     options = dict(n_init=1, n_steps=1, max_blocks=1, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KNetClustering(10, **options).fit(X)
+    found = KNetClustering(10, **options).fit(X)
     alone = found.tried_["bandwidth"] < 0.15 * median_distance(X)
     assert (found.tried_["silhouette"][alone] == -1).all()
     assert np.median(embedding_affinity(X, Gaussian(found.sigma_)).degrees) > 1.1
@@ -247,14 +219,6 @@ def test_callback_sees_the_images_of_every_block(moons):
     kept = found.history_["surrogate"]
     assert kept[0] in [value for _, value in seen]
     assert any(np.array_equal(Z, found.transform(X)) for Z, _ in seen)
-
-
-def test_the_best_of_several_networks_goes_on(moons):
-    X, _ = moons
-    found = quick(X, n_steps=100, max_blocks=4, n_init=3)
-    restarts = found.restarts_
-    first = np.flatnonzero(found.history_["renewed"])[0]
-    assert len(set(restarts)) == 3 and found.history_["surrogate"][first] == restarts.max()
 
 
 def test_history_says_what_happened(model, moons):
@@ -313,6 +277,7 @@ def test_units_and_origin_do_not_matter(model, moons):
     X, _ = moons
     again = KNetClustering(2, bandwidth=tenth, random_state=0).fit(1000 * X + 7)
     assert np.array_equal(again.labels_, model.labels_)
+    assert_allclose(again.transform(1000 * X + 7), 1000 * model.transform(X) + 7, rtol=1e-3)
     assert again.sigma_ == pytest.approx(1000 * model.sigma_, rel=1e-6)
 
 
@@ -343,14 +308,11 @@ def test_start_can_be_given(model, moons):
         (dict(n_clusters=400), "should be >= n_clusters=400"),
         (dict(n_vectors=300), "n_vectors = 300 must be below the number of samples"),
         (dict(bandwidth=1e-6), "sigma = 1e-06 is so small that the kernel is 0"),
-        (dict(bandwidth=0.0), "bandwidth"),
-        (dict(n_clusters=0), "n_clusters"),
         (dict(bandwidth=1e6), "sigma = 1e.06 is so large that the kernel is 1"),
         (dict(bandwidth=1e200), "so large"),
         (dict(init=np.ones((300, 1))), "columns of init, less their means"),
         (dict(init=np.eye(300)[:, :2]), "init must have shape"),
         (dict(hidden_layer_sizes=(5, 0)), "hidden_layer_sizes must be whole numbers"),
-        (dict(hidden_layer_sizes=(0.5,)), "hidden_layer_sizes must be whole numbers"),
         (dict(hidden_layer_sizes=()), "hidden_layer_sizes must be whole numbers"),
         (dict(learning_rate=1e6, n_steps=20), "left all bounds: lower learning_rate"),
         (dict(penalty=1e300, n_steps=20), "or penalty"),
@@ -438,9 +400,6 @@ def test_rings_are_told_apart():
         KNetClustering(n_init=1, n_steps=20, max_blocks=2, penalty=0.1),
     ]
 )
+@unsettled  # so short a run
 def test_scikit_learn_contract(estimator, check):
-    if "array_api" in str(check):
-        pytest.skip("the estimator works on numpy arrays only")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # so short a run does not converge
-        check(estimator)
+    keep_the_contract(estimator, check)

@@ -47,13 +47,6 @@ def test_the_rule_for_verdicts(claim):
         assert claim.note
 
 
-def test_uses_has_no_cycle():
-    import graphlib
-
-    graph = {c.id: set(c.uses) for c in LEDGER.values()}
-    list(graphlib.TopologicalSorter(graph).static_order())
-
-
 def parts(chapter, last, split):
     """Ids of the equations of a chapter; `split` says which have parts: {number: "abc"}."""
     for k in range(1, last + 1):

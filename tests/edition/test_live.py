@@ -4,7 +4,6 @@ import base64
 import html
 import json
 import re
-import warnings
 from io import BytesIO
 
 import numpy as np
@@ -17,7 +16,6 @@ from ismlit.edition.live import (
     direction,
     example,
     published_path,
-    safeguarded_path,
     slides,
     turning,
 )
@@ -43,23 +41,13 @@ def test_angles_come_back(angle):
     assert degrees(-direction(angle)) == pytest.approx(angle, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_published_path_is_the_solver_s():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is stopped on purpose
-        for steps in (1, 2, 5):
-            found = published_ism(PROBLEM, q=1, max_iter=steps, tol=0.0)
-            start = np.linalg.eigh(PROBLEM.phi_0())[1][:, -1:]
-            heights = [height(a) for a in published_path(PROBLEM, start, steps)]
-            assert found.history["objective"][: steps + 1] == pytest.approx(heights, rel=1e-8)
-
-
-def test_published_path_cycles_and_the_safeguarded_one_never_falls():
-    for start in (direction(10), direction(120), direction(DATA["start"])):
-        heights = [height(a) for a in safeguarded_path(PROBLEM, start, 8)]
-        assert np.diff(heights).min() > -1e-9 * max(heights)
-    published = published_path(PROBLEM, direction(DATA["start"]), 12)
-    assert abs(published[-1] - published[-2]) > 80
-    assert published[-1] == pytest.approx(published[-3], abs=0.5)
+    for steps in (1, 2, 5):
+        found = published_ism(PROBLEM, q=1, max_iter=steps, tol=0.0)
+        start = np.linalg.eigh(PROBLEM.phi_0())[1][:, -1:]
+        heights = [height(a) for a in published_path(PROBLEM, start, steps)]
+        assert found.history["objective"][: steps + 1] == pytest.approx(heights, rel=1e-8)
 
 
 def test_the_figure_has_the_data():

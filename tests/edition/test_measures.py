@@ -2,20 +2,15 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from scipy.stats import ortho_group
-from sklearn.metrics import log_loss, pairwise_distances
+from sklearn.metrics import log_loss
 
 from ismlit.edition.measures import (
     aligned_sum,
     alternative_gamma,
-    class_table,
     geometry,
-    ideal_hsic,
-    max_separation,
 )
 from ismlit.problems.dependence import normalized_hsic
-from ismlit.problems.gamma import label_gamma, one_hot
+from ismlit.problems.gamma import label_gamma
 from ismlit.problems.kernels import Gaussian, Kernel, Linear, Polynomial, Squared
 from ismlit.problems.pairs import gram
 from ismlit.problems.problem import Problem
@@ -23,15 +18,6 @@ from ismlit.problems.problem import Problem
 
 def centring(n):
     return np.eye(n) - np.ones((n, n)) / n
-
-
-@pytest.mark.parametrize("with_degrees", [False, True])
-def test_gamma_of_kdac_is_its_formula(with_degrees, rng):
-    U, y = ortho_group.rvs(7, random_state=rng)[:, :2], np.arange(7) % 3
-    degrees = rng.uniform(1, 2, 7) if with_degrees else np.ones(7)
-    H, Y, D = centring(7), one_hot(y), np.diag(degrees**-0.5)
-    gamma = alternative_gamma(U, y, 0.4, degrees if with_degrees else None)
-    assert_allclose(gamma.to_dense(), D @ H @ (U @ U.T - 0.4 * Y @ Y.T) @ H @ D, atol=1e-14)
 
 
 def test_degrees_of_kdac_must_be_there_and_positive():
@@ -80,29 +66,6 @@ def test_aligned_sums_of_sums_work_and_bad_ones_say_why(rng):
         aligned_sum([Gaussian(1e12)], X, y)
     with pytest.raises(ValueError, match="NaN"):
         aligned_sum([Linear()], np.where(X > 1, np.nan, X), y)
-
-
-@pytest.mark.parametrize("balanced", [False, True])
-def test_class_table_and_ideal(balanced):
-    y = np.array([2, 0, 1, 1, 0, 1, 2, 1])
-    dense = label_gamma(y, balanced).to_dense()
-    table, sizes = class_table(y, balanced)
-    assert_allclose(dense, table[np.ix_(y, y)], atol=1e-12)
-    assert sizes.tolist() == [2, 4, 2]
-    assert ideal_hsic(y, balanced) == pytest.approx(dense[y[:, None] == y].sum())
-
-
-def test_max_separation_is_the_best_of_a_fine_scan(rng):
-    X = np.r_[rng.standard_normal((20, 2)), rng.standard_normal((20, 2)) + 3]
-    y = np.repeat([0, 1], 20)
-    same = y[:, None] == y
-
-    def separation(sigma):
-        K = np.exp(-(pairwise_distances(X) ** 2) / (2 * sigma**2))
-        return K[same].mean() - K[~same].mean()
-
-    scan = max(separation(s) for s in np.geomspace(0.05, 30, 2000))
-    assert separation(max_separation(X, y)) >= scan - 1e-6  # the scan's own spacing
 
 
 def test_geometry_against_sums_over_pairs(rng):

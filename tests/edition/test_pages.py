@@ -96,24 +96,6 @@ def test_rows_written_out():
     assert row["recomputed"].split(" ± ")[0] == f"{np.mean(run['cost']):.0f}"
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0, "0"),
-        (-1e-15, "0"),
-        (0.00213, "0.002"),
-        (0.97, "0.97"),
-        (93.0587, "93.06"),
-        (-1320.62, "-1321"),
-        (9999.99, "10000"),
-        (-34493.3, "-34493"),
-        (1.70538e14, "1.71e+14"),
-    ],
-)
-def test_numbers_are_written_shortly(value, text):
-    assert report._short(value) == text
-
-
 def test_the_readme_counts_as_the_ledger_does():
     number, text = counts(), (book().parent / "README.md").read_text(encoding="utf-8")
     line = " ".join(text.split())

@@ -8,18 +8,13 @@ import pytest
 
 from tools import anywhere
 
-PROGRAMS = (
-    "anywhere",
-    "bench",
-    "browser_python",
-    "build_book",
-    "execute_notebooks",
-    "offline",
-    "print_book",
-    "record",
-    "sabotage",
-    "site.pages",
-)
+TOOLS = Path(anywhere.__file__).parent
+PROGRAMS = [
+    ".".join(part for part in path.relative_to(TOOLS).with_suffix("").parts if part != "__main__")
+    for path in sorted(TOOLS.rglob("*.py"))
+    if "def main" in path.read_text("utf-8")
+]
+"""What has a `main` is a program."""
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -33,14 +28,8 @@ def test_a_program_says_what_it_is_for(name, monkeypatch, capsys):
     assert stopped.value.code == 0 and "usage" in capsys.readouterr().out
 
 
-def test_all_programs_are_looked_at():
-    """What has a `main` is a program."""
-    folder = Path(anywhere.__file__).parent
-    files = [*folder.glob("*.py"), *folder.glob("*/__main__.py"), *folder.glob("site/*.py")]
-    found = [path for path in files if "def main" in path.read_text("utf-8")]
-    parts = [path.relative_to(folder).with_suffix("").parts for path in found]
-    names = [".".join(part for part in each if part != "__main__") for each in parts]
-    assert sorted(names) == sorted(PROGRAMS)
+def test_programs_are_found():
+    assert {"build_book", "bench", "site.pages"} < set(PROGRAMS)
 
 
 def test_what_fails_somewhere_is_listed_by_name():

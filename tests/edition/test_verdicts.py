@@ -6,9 +6,10 @@ from html import escape, unescape
 from itertools import pairwise
 
 import pytest
+from matplotlib.path import Path
 
 from ismlit.edition.cells import cells, known
-from ismlit.edition.experiments import table_3_1, table_4_2
+from ismlit.edition.experiments import table_3_1
 from ismlit.edition.ledger import (
     SIGNS,
     SLIPS,
@@ -37,18 +38,6 @@ def of_chapter(key):
 def text_of(html):
     """What a reader sees, formulas as TeX."""
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", html)))
-
-
-@pytest.mark.parametrize(
-    ("claim", "where", "more"), [("tab-4.2", "all", []), ("tab-4.4", "part", ["hypotheses-4.2"])]
-)
-def test_what_a_note_counts_is_what_comes_out(claim, where, more):
-    """The numbers of a row's prose are those that its page computes."""
-    stored = map(results, ["table-4.2", "program-4.2", *more])
-    cells_ = printed(claim.replace("tab", "table"))
-    *_, line = table_4_2.Beside(cells_, where, *stored).tallies()
-    assert LEDGER[claim].note.startswith(f"{line['come out']} of {line['of']} cells")
-    assert f"{line['had the print been wrong']} would" in LEDGER[claim].note
 
 
 # ---------------------------------------------------------------- formulas
@@ -115,24 +104,21 @@ def test_names_are_the_printed_ones_and_tell_claims_apart():
 @each_chapter
 def test_a_claim_s_page_says_all_about_it(key):
     for claim in of_chapter(key):
-        says_all(claim, PAGES[claim.id]["body"])
-
-
-def says_all(claim, body):
-    text = text_of(body.partition('<details class="claim-cell">')[0])
-    assert f"<h1>{verdicts.heading(claim.id)}</h1>" in unescape(body)
-    assert f"{SIGNS[claim.verdict]} {claim.verdict}" in text
-    assert f"v-{claim.verdict.replace(' ', '-')}" in body
-    assert not claim.slip or SLIPS[claim.slip] in text
-    assert claim.where in text and TITLES[claim.chapter] in text
-    assert KNOWN.get(claim.id, ("by no cell",))[0] in text
-    for other in (*claim.uses, *used_by(claim.id)):
-        assert f'href="../claims/{other}.html"' in body
-    for place in CELLS.get(claim.id, []):
-        page = place.path.with_suffix(".html").as_posix()
-        assert f'href="../{page}#check-{claim.id}"' in body
-    for piece in formulas.pieces(claim.says):
-        assert piece.kind != "tex" or escape(rf"\({piece.tex}\)") in body
+        body = PAGES[claim.id]["body"]
+        text = text_of(body.partition('<details class="claim-cell">')[0])
+        assert f"<h1>{verdicts.heading(claim.id)}</h1>" in unescape(body)
+        assert f"{SIGNS[claim.verdict]} {claim.verdict}" in text
+        assert f"v-{claim.verdict.replace(' ', '-')}" in body
+        assert not claim.slip or SLIPS[claim.slip] in text
+        assert claim.where in text and TITLES[claim.chapter] in text
+        assert KNOWN.get(claim.id, ("by no cell",))[0] in text
+        for other in (*claim.uses, *used_by(claim.id)):
+            assert f'href="../claims/{other}.html"' in body
+        for place in CELLS.get(claim.id, []):
+            page = place.path.with_suffix(".html").as_posix()
+            assert f'href="../{page}#check-{claim.id}"' in body
+        for piece in formulas.pieces(claim.says):
+            assert piece.kind != "tex" or escape(rf"\({piece.tex}\)") in body
 
 
 def test_a_claim_is_headed_by_its_number_or_by_what_it_says():
@@ -257,22 +243,16 @@ def test_a_drawing_goes_from_what_is_used_to_what_uses_it(key):
 
 def points(path):
     """Points along a path of straight and bent pieces."""
-    x = y = 0.0
+    kinds = {"M": Path.MOVETO, "H": Path.LINETO, "C": Path.CURVE4}
+    corners, codes = [], []
     for kind, numbers in re.findall(r"([MHC])([^MHC]*)", path):
         values = [float(v) for v in numbers.split()]
-        if kind == "M":
-            x, y = values
-            continue
-        corners = (
-            [(x, y), (values[0], y)] if kind == "H" else [(x, y), *zip(values[::2], values[1::2])]
-        )
-        for step in range(21):
-            t = step / 20
-            left = corners
-            while len(left) > 1:  # de Casteljau
-                left = [tuple((1 - t) * a + t * b for a, b in zip(p, q)) for p, q in pairwise(left)]
-            yield left[0]
-        x, y = corners[-1]
+        if kind == "H":
+            values.append(corners[-1][1])
+        corners += zip(values[::2], values[1::2])
+        codes += [kinds[kind]] * (len(values) // 2)
+    (line,) = Path(corners, codes).to_polygons(closed_only=False)
+    return Path(line).interpolated(20).vertices
 
 
 @each_chapter
@@ -318,44 +298,3 @@ def test_notes_of_table_3_1_say_what_is_stored():
         assert ", ".join(told) in note, name
         assert ("Every printed digit" in note) == (min(cells.values()) == 2), name
         assert note.startswith("As the text") == (reading == "text"), name
-
-
-def test_rows_of_table_6_1_say_what_is_printed():
-    for row in printed("table-6.1"):
-        name = f"tab-6.1-{row['set']}-{row['method']}"
-        told = [f"training accuracy {row['train']}", f"test {row['test']} ± {row['test sd']}"]
-        told += [f"H {row['H']}"]
-        if row["method"] == "H":
-            told += [f"sigma {row['sigma']}", f"L {row['L']}"]
-        told += [f"{cell} {row[cell]}" for cell in ("MSE", "CE", "C", "T")]
-        assert ledger()[name].says.endswith(f": {', '.join(told)}."), name
-
-
-def test_rows_of_table_3_1_say_what_is_printed():
-    for row in printed("table-3.1"):
-        name = "tab-3.1-" + "-".join((row["set"], row["method"], row["init"]))
-        told = [
-            f"{cell} {row[cell]}" + (f" ± {sd}" if float(sd := row[f"{cell} sd"] or 0) else "")
-            for cell in table_3_1.CELLS
-            if row[cell]
-        ]
-        assert ledger()[name].says.endswith(f": {', '.join(told)}."), name
-
-
-def test_rows_of_table_5_4_say_what_is_printed():
-    """Costs as they stand, scores of classes in percent."""
-    rows = {}
-    for row in printed("table-5.4"):
-        if row["method"] == "ISM":
-            classes = row["paradigm"] == "supervised"
-            name = f"{row['set'].lower()}-{'' if classes else 'unsupervised-'}{row['kernel']}"
-            told = ["cost", "cost_sd", "score", "score_sd"] if classes else ["cost", "score"]
-            units = [100 if classes and cell.startswith("score") else 1 for cell in told]
-            rows[f"tab-5.4-{name}"] = [
-                round(unit * float(row[cell]), 6) for cell, unit in zip(told, units)
-            ]
-    claimed = rows.keys() & ledger().keys()
-    assert len(claimed) == 16
-    for name in claimed:
-        said = re.findall(r"-?\d+(?:\.\d+)?", ledger()[name].says)
-        assert list(map(float, said)) == rows[name], name

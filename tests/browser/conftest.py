@@ -1,0 +1,19 @@
+"""The browser that all of these tests use."""
+
+import pytest
+
+from tools.print_book import chromium
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, for one module; without it the tests skip."""
+    program = chromium()
+    if program is None:
+        pytest.skip("no Chromium here (install it, or set CHROMIUM to its path)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program)
+        yield browser
+        browser.close()
