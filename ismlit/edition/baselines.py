@@ -16,15 +16,9 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ismlit import ISMResult
 from ismlit.problems.grassmann import canonical_frame, first_order_residual, outside
-from ismlit.solvers.solver import (
-    ISMResult,
-    as_problem,
-    attainable,
-    check_options,
-    check_signal,
-    first_frame,
-)
+from ismlit.solvers.solver import as_problem, attainable, check_options, check_signal, first_frame
 
 
 def dimension_growth(

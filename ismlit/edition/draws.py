@@ -10,16 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
+from ismlit import Gaussian, Kernel, Linear, Multiquadratic, Polynomial, RelativeGaussian, Squared
 from ismlit.edition.statements import spoilt_arrays
-from ismlit.problems.kernels import (
-    Gaussian,
-    Kernel,
-    Linear,
-    Multiquadratic,
-    Polynomial,
-    RelativeGaussian,
-    Squared,
-)
 
 SIZES = ((5, 2, 1), (8, 4, 2), (12, 5, 3))
 """Samples, features and components, in turn."""

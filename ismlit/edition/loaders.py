@@ -23,8 +23,7 @@ FILES = REGISTRY["sets"]
 
 def _pooch():
     """The pooch module; its progress bar warns about missing notebook widgets on import."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         import pooch
     return pooch
 

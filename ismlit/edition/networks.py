@@ -6,16 +6,13 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from ismlit import Gaussian, KernelDependenceNetwork, centre, published_ism
 from ismlit.edition.baselines import ascend
 from ismlit.edition.knet import KNetClustering, attraction
 from ismlit.edition.knet.perceptron import Perceptron
 from ismlit.edition.knet.training import Together, Trainer, identity_network, in_training
 from ismlit.estimators.base import one_of
-from ismlit.estimators.network import KernelDependenceNetwork
-from ismlit.problems.gamma import centre
-from ismlit.problems.kernels import Gaussian
 from ismlit.problems.pairs import squared_distances
-from ismlit.solvers.solver import published_ism
 
 PRETRAINING = 5000  # steps of Adam for (4.12), in batches of 64 at a rate of 0.001
 

@@ -10,12 +10,10 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import check_array
 
+from ismlit import ConstantKernelError, gram, median_distance, normalized_hsic
 from ismlit.edition.bounds import bound_310
 from ismlit.estimators.base import FLOATS
 from ismlit.estimators.kdac import KDAC, clusterings, to_differ_from
-from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.dependence import normalized_hsic
-from ismlit.problems.pairs import ConstantKernelError, gram
 from ismlit.solvers.spectral import JointProblem, embedding_silhouette
 
 
@@ -157,8 +155,7 @@ def _preference(row, rule):
 
 def _tried(model, X, known):
     """The model fitted, and its row; None where the kernel is constant on the data."""
-    with warnings.catch_warnings():  # some corners of a grid need not converge
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):  # some corners of a grid need not converge
         try:
             return model, _row(model.fit(X, known), X, known)
         except ConstantKernelError:

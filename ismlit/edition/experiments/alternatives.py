@@ -23,15 +23,13 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 
-from ismlit import datasets
+from ismlit import Gaussian, centre, datasets, one_hot
 from ismlit.edition.experiments import SEED, over_runs
 from ismlit.edition.experiments.defaults import moons
 from ismlit.edition.experiments.table_3_1 import problem_of
 from ismlit.estimators.kdac import KDAC, novelty
 from ismlit.problems.bandwidth import SHARES, median_distance
-from ismlit.problems.gamma import centre, one_hot
 from ismlit.problems.grassmann import outside
-from ismlit.problems.kernels import Gaussian
 from ismlit.problems.pairs import ConstantKernelError, Pairs
 from ismlit.solvers.spectral import Affinity, cluster_rows, embedding_silhouette
 
@@ -272,8 +270,8 @@ def one(name, method, count=None):
     found, run = [], methods()[method]
     for seed, task in enumerate(tasks(name, count), SEED):
         began = time.process_time()
-        with warnings.catch_warnings():  # what converged and what not is seen in the result
-            warnings.simplefilter("ignore")
+        # what converged and what not is seen in the result
+        with warnings.catch_warnings(action="ignore"):
             candidates = run(task, seed)
         seconds = time.process_time() - began
         agreement = [normalized_mutual_info_score(task.sought, c) for c in candidates]

@@ -25,12 +25,9 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
-from ismlit import datasets
+from ismlit import KernelDependenceNetwork, datasets, median_distance, one_hot
 from ismlit.edition import loaders
 from ismlit.edition.experiments import SEED, over_runs
-from ismlit.estimators.network import KernelDependenceNetwork
-from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.gamma import one_hot
 
 PUBLIC = {
     "iris": shipped.load_iris,
@@ -151,8 +148,7 @@ def arrays(name):
 
 def one(method, A, B, y_A, y_B):
     """A method trained on A (n, d), y_A and tried on B (m, d), y_B, as a dict of numbers."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit that stops short is a result here
+    with warnings.catch_warnings(action="ignore"):  # a fit that stops short is a result here
         start = time.process_time()
         model = METHODS[method]().fit(A, y_A)
         middle = time.process_time()

@@ -19,10 +19,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler, normalize
 
-from ismlit import datasets
+from ismlit import datasets, median_distance
 from ismlit.edition.experiments import over_runs
 from ismlit.edition.knet import KNetClustering
-from ismlit.problems.bandwidth import median_distance
 from ismlit.solvers.spectral import cluster_rows, embedding_silhouette
 
 # ---------------------------------------------------------------- the sets
@@ -165,8 +164,7 @@ METHODS = {
 
 def seen(model, A, B, y_A, y_B):
     """A method fitted on A (n, d) and asked about B (m, d): agreement, and seconds."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit that stops short is a result here
+    with warnings.catch_warnings(action="ignore"):  # a fit that stops short is a result here
         start = time.process_time()
         model.fit(A)
         middle = time.process_time()
@@ -252,8 +250,7 @@ def signs(case, draw, size=150):
     order = np.random.default_rng(draw).permutation(len(X))
     X, y = StandardScaler().fit_transform(X)[order], y[order]
     new, truth = X[2 * size :], y[2 * size :]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit that stops short is a result here
+    with warnings.catch_warnings(action="ignore"):  # a fit that stops short is a result here
         fits = [
             KNetClustering(k, random_state=draw, **options).fit(X[i * size : (i + 1) * size])
             for i in range(2)

@@ -211,8 +211,8 @@ TASKS = {
 
 def row(task, name, method):
     """One row of the table."""
-    with warnings.catch_warnings():  # what converged and what not is seen in the result
-        warnings.simplefilter("ignore")
+    # what converged and what not is seen in the result
+    with warnings.catch_warnings(action="ignore"):
         return TASKS[task][2](name, method)
 
 

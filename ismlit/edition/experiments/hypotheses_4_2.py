@@ -143,8 +143,7 @@ def wanted():
 
 def one(name, where, hypothesis, seed):
     """One run."""
-    with warnings.catch_warnings():  # what does not converge is a result here
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):  # what does not converge is a result here
         return (of_all if where == "all" else of_part)(name, hypothesis, seed)
 
 

@@ -25,8 +25,8 @@ def one(method, size):
     fresh, labels = make_spiral(3000, random_state=SEED + 1)
     scaler = StandardScaler().fit(X)
     start = time.perf_counter()
-    with warnings.catch_warnings():  # falling short of the threshold is a result here
-        warnings.simplefilter("ignore")
+    # falling short of the threshold is a result here
+    with warnings.catch_warnings(action="ignore"):
         network = KernelDependenceNetwork(early_stopping=False, **METHODS[method])
         network.fit(scaler.transform(X), y)
     return {

@@ -44,8 +44,7 @@ def one(options, draw):
     plain = dict(bandwidth=sigma, init="spectral", random_state=draw)
     options = plain | SMALL_STEPS | options
     model = KNetVariant(3, **options)
-    with warnings.catch_warnings():  # what does not converge is a result here
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):  # what does not converge is a result here
         model.fit(X[part])
     nearest = KNeighborsClassifier(1).fit(X[part], model.labels_)
     return {

@@ -27,11 +27,9 @@ from sklearn.preprocessing import LabelBinarizer, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
-from ismlit import datasets
+from ismlit import SupervisedIKDR, datasets, median_distance
 from ismlit.edition import results
 from ismlit.edition.experiments import SEED
-from ismlit.estimators.reduction import SupervisedIKDR
-from ismlit.problems.bandwidth import median_distance
 from ismlit.problems.grassmann import principal_angles
 
 FACTORS = (1.0, 0.5, 0.25, 0.125, 2.0)
@@ -246,8 +244,7 @@ class Peer:
         if self.make is PLSRegression and is_classes(target):
             target = LabelBinarizer().fit_transform(target)
         made = self.make(q) if choice is None else self.make(q, choice)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # peers warn of many things
+        with warnings.catch_warnings(action="ignore"):  # peers warn of many things
             return made.set_params(**options).fit(X, target)
 
     def directions(self, fitted):

@@ -19,12 +19,10 @@ from sklearn.metrics import normalized_mutual_info_score, pairwise_distances
 from sklearn.preprocessing import scale
 from sklearn.utils import Bunch
 
+from ismlit import Gaussian, centre, gram, one_hot
 from ismlit.edition import loaders, printed
 from ismlit.edition.experiments import SEED, cayley_search
 from ismlit.edition.experiments.stored_starts import read_arrays
-from ismlit.problems.gamma import centre, one_hot
-from ismlit.problems.kernels import Gaussian
-from ismlit.problems.pairs import gram
 from ismlit.solvers.spectral import cluster_rows
 
 TURNS = 22

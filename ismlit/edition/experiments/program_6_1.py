@@ -22,15 +22,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, silhouette_score
 from tqdm import tqdm
 
+from ismlit import ConstantKernelError, Gaussian, Problem, centre, label_gamma, published_ism
 from ismlit.edition import results
 from ismlit.edition.experiments import SEED, over_runs, table_6_1
 from ismlit.edition.experiments.program_4_2 import LEAST, WINDOW, started
 from ismlit.edition.knet.perceptron import Adam
-from ismlit.problems.gamma import centre, label_gamma
-from ismlit.problems.kernels import Gaussian
-from ismlit.problems.pairs import ConstantKernelError
-from ismlit.problems.problem import Problem
-from ismlit.solvers.solver import published_ism
 from ismlit.solvers.starts import starting_point
 
 SETS = {name: name for name in table_6_1.SETS} | {"cancer": "cancer, 615 rows"}
@@ -99,8 +95,7 @@ def solved(R, y, rng, features=FEATURES):
 def directions(R, y, sigma, q):
     """W by ISM; where sigma is so small that Phi is 0, its start: there is nothing to follow."""
     gamma, options = label_gamma(y), dict(init="taylor", tol=1e-2, max_iter=200)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         try:
             return published_ism(R, gamma, Gaussian(sigma), q, **options).W
         except ConstantKernelError:

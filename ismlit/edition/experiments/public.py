@@ -222,8 +222,8 @@ def rows(only="", folds=10, jobs=1):
         for task, (methods, run) in TASKS.items():
             for method in methods:
                 if f"{task}/{name}/{method}".startswith(only):
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore")  # a fit that stops short is a result
+                    # a fit that stops short is a result
+                    with warnings.catch_warnings(action="ignore"):
                         found = run(name, method)
                     if found:
                         yield dict(task=task, set=name, method=method, **found)

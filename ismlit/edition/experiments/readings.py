@@ -24,21 +24,13 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
+from ismlit import Gaussian, Kernel, Linear, Multiquadratic, Polynomial, RelativeGaussian, Squared
 from ismlit.edition import printed, results
 from ismlit.edition.baselines import dimension_growth
 from ismlit.edition.experiments import SEED, SETS, cayley_search, over_runs, prepared
 from ismlit.problems.bandwidth import median_distance
 from ismlit.problems.gamma import DenseGamma, Gamma, centre, embedding_gamma, label_gamma, one_hot
 from ismlit.problems.grassmann import top_eigenvectors
-from ismlit.problems.kernels import (
-    Gaussian,
-    Kernel,
-    Linear,
-    Multiquadratic,
-    Polynomial,
-    RelativeGaussian,
-    Squared,
-)
 from ismlit.problems.pairs import gram
 from ismlit.problems.problem import Problem
 from ismlit.solvers.solver import published_ism
@@ -504,8 +496,7 @@ def one(reading, name, paradigm, kernel, method="ISM", folds=10):
     solver = other_kernel if kernel in OTHERS else reading.solvers[method]
     if name == "MNIST" and method == "SM":
         solver = partial(solver, most=60)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         if paradigm == WITHOUT:
             return without_labels(reading, name, kernel, solver)
         count = 10 if (name, method) == ("Face", "ISM") else FOLDS[name]

@@ -14,16 +14,12 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh, lobpcg
 from sklearn.exceptions import ConvergenceWarning
 
+from ismlit import Gaussian, Polynomial, Problem, ism, label_gamma, median_distance
 from ismlit.datasets import make_four_gaussians
 from ismlit.edition.experiments import SEED
 from ismlit.edition.experiments.table_5_4 import METHODS
 from ismlit.edition.measures import alternative_gamma
-from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.gamma import label_gamma
-from ismlit.problems.kernels import Gaussian, Polynomial
 from ismlit.problems.pairs import add_both_ways
-from ismlit.problems.problem import Problem
-from ismlit.solvers.solver import ism
 
 
 def make_classes(n, d, k, dtype=float):
@@ -105,8 +101,8 @@ def matrix_free_eigenvectors(problem, W, q, *, start=None, tol=1e-8, max_iter=20
     operator = phi_operator(problem, W)
     block = np.random.default_rng(0).standard_normal((problem.d, q + 2))
     block[:, :q] += 0 if start is None else 100 * start
-    with warnings.catch_warnings():  # whether it converged is tested below
-        warnings.simplefilter("ignore", UserWarning)
+    # whether it converged is tested below
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         block = np.linalg.qr(block)[0].astype(problem.dtype)
         scale = np.linalg.norm(operator @ block[:, 0])
         values, vectors = lobpcg(operator, block, tol=tol * scale, maxiter=max_iter)
@@ -234,8 +230,7 @@ PARTS = (solvers_by_n, eigensolvers_by_d, modes_by_n, passes_by_d, passes_by_q)
 
 def rows(only="", folds=10, jobs=1):
     """All parts, or those whose name starts with `only`; fewer than ten folds means quick."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         for part in PARTS:
             if part.__name__.startswith(only):
                 yield from part(folds < 10)

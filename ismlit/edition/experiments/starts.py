@@ -40,8 +40,7 @@ def one(solver, start, seed):
     options = dict(bandwidth=median_distance(X) / 16, init=start) if start != "walk" else {}
     model = SolvedBy(2, 3, random_state=seed, max_turns=30, tol=1e-4, **options)
     model.solver = SOLVERS[solver]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # thirty turns need not be enough
+    with warnings.catch_warnings(action="ignore"):  # thirty turns need not be enough
         labels = model.fit_predict(X, clouds)
     agreement = normalized_mutual_info_score(bands, labels)
     return {"NMI": round(float(agreement), 4), "quality": round(float(model.quality_), 4)}

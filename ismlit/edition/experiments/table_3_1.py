@@ -18,13 +18,11 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 from sklearn.utils import Bunch
 
+from ismlit import Gamma, Gaussian, centre, ism, one_hot, published_ism
 from ismlit.edition import loaders, printed
 from ismlit.edition.baselines import dimension_growth, stiefel_descent
 from ismlit.edition.experiments import SEED, over_runs, program_3_1
-from ismlit.problems.gamma import Gamma, centre, one_hot
-from ismlit.problems.kernels import Gaussian
 from ismlit.problems.pairs import Pairs
-from ismlit.solvers.solver import ism, published_ism
 from ismlit.solvers.spectral import Affinity, JointProblem, alternate, cluster_rows
 
 RESTARTS = 10
@@ -126,8 +124,7 @@ def one(name, method="ISM", init="SI", seed=SEED, turns=TURNS):
     U = Y / np.sqrt(Y.sum(axis=0)) if Y.shape[1] == k else embedded(X, kernel, k)
     W = np.linalg.qr(np.random.default_rng(seed).standard_normal((X.shape[1], q)))[0]
     began = time.process_time()
-    with warnings.catch_warnings():  # a run that did not settle is a result here
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):  # a run that did not settle is a result here
         found = alternate(
             JointProblem(X, kernel, "centred", Gamma(centre(Y), np.full(Y.shape[1], -weight))),
             k,

@@ -21,15 +21,12 @@ from sklearn.metrics import normalized_mutual_info_score, pairwise_distances
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import scale
 
-from ismlit import datasets
+from ismlit import Gaussian, centre, datasets, median_distance
 from ismlit.edition import loaders
 from ismlit.edition.experiments import over_runs
 from ismlit.edition.experiments.deep_peers import PEERS
 from ismlit.edition.knet.training import embedding_affinity
 from ismlit.edition.networks import KNetVariant
-from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.gamma import centre
-from ismlit.problems.kernels import Gaussian
 from ismlit.solvers.spectral import cluster_rows
 
 SETS = {
@@ -212,8 +209,7 @@ def one(name, method, seed, form="scaled", where="all"):
     """
     Z, z, X, y = learnt_on(name, form, where, seed)
     c = len(np.unique(y))
-    with warnings.catch_warnings():  # what does not converge is a result here
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):  # what does not converge is a result here
         start = time.perf_counter()
         model = METHODS[method](name, c, seed, Z).fit(Z)
         seconds = time.perf_counter() - start

@@ -15,14 +15,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.cluster import KMeans
 
+from ismlit import Gaussian, centre, gram
 from ismlit.edition import printed
 from ismlit.edition.experiments import over_runs, program_4_2
 from ismlit.edition.experiments.table_4_2 import RATIO, data_of, knet, nmi
 from ismlit.edition.knet.perceptron import Perceptron
 from ismlit.edition.knet.training import embedding_affinity
-from ismlit.problems.gamma import centre
-from ismlit.problems.kernels import Gaussian
-from ismlit.problems.pairs import gram
 
 TABLES = {"Wine": "table-4.6", "Spiral1": "table-4.7"}
 READINGS = {
@@ -55,8 +53,7 @@ def one(name, reading, update, value, seed):
     penalty = value * READINGS[reading](n, d)
     options = dict(n_vectors=c, update=update, penalty=penalty, n_init=1)
     model = knet(name, c, seed, X, **options)
-    with warnings.catch_warnings():  # what does not converge is a result here
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):  # what does not converge is a result here
         model.fit(X)
     Z, U = model.transform(X), model.embedding_
     error = X - model.reconstruct(X)

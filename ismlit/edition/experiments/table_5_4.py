@@ -19,14 +19,12 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.model_selection import KFold
 from sklearn.svm import SVC
 
+from ismlit import Gaussian, Polynomial, ism, median_distance, published_ism
 from ismlit.edition import printed
 from ismlit.edition.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
 from ismlit.edition.experiments import SEED, SETS, prepared, readings
-from ismlit.problems.bandwidth import median_distance
 from ismlit.problems.gamma import embedding_gamma, label_gamma
-from ismlit.problems.kernels import Gaussian, Polynomial
 from ismlit.problems.pairs import betas, gram
-from ismlit.solvers.solver import ism, published_ism
 from ismlit.solvers.spectral import JointProblem, alternate, cluster_rows
 
 METHODS = {
@@ -62,8 +60,8 @@ def fold(X, y, kernel_of, solver, train, test):
     A, B, gamma = X[train] - shift, X[test] - shift, label_gamma(y[train])
     made = kernel_of(A, y[train])
     start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # `residual` records it
+    # `residual` records it
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         result = solver(A, gamma, made, q)
     seconds = time.perf_counter() - start
     W = result.W
@@ -158,8 +156,8 @@ def clustered(X, y, kernel, solver, large=False):
     """Alternate U and W; objective and NMI with the classes y, as lists of one."""
     q = len(np.unique(y))
     start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # `residual` and `steps` record it
+    # `residual` and `steps` record it
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         found = alternate(
             JointProblem(X, kernel), q, q, solver=solver, max_turns=10 if large else 50
         )

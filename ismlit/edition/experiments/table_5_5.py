@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from ismlit import Gaussian, Kernel, Linear, Polynomial, median_distance, published_ism
 from ismlit.edition.experiments import SETS, prepared, readings
 from ismlit.edition.experiments.table_5_4 import clustered, fold, splits
 from ismlit.edition.measures import aligned_sum
-from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.kernels import Gaussian, Kernel, Linear, Polynomial
-from ismlit.solvers.solver import published_ism
 
 FORMULAS = {
     "squared": lambda sign: Kernel(lambda beta, xp: sign * beta, name="squared"),

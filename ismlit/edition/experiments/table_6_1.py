@@ -23,16 +23,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
-from ismlit import datasets
+from ismlit import ConstantKernelError, KernelDependenceNetwork, datasets, label_gamma, one_hot
 from ismlit.edition import loaders, printed, results
 from ismlit.edition.experiments import SEED, over_runs
 from ismlit.edition.measures import geometry
 from ismlit.edition.networks import PublishedNetwork, plain_ism
-from ismlit.estimators.network import KernelDependenceNetwork
 from ismlit.problems.bandwidth import best_bandwidth
 from ismlit.problems.dependence import Alignment, normalized_hsic
-from ismlit.problems.gamma import label_gamma, one_hot
-from ismlit.problems.pairs import ConstantKernelError
 
 SETS = {
     "random": loaders.load_random,
@@ -114,8 +111,7 @@ def scaled(X, train, test):
 def one(method, X, y, train, test, widths=None):
     """One fold of one method, as a dict of numbers; `widths` of the network, for the MLPs."""
     A, B, own = scaled(X, train, test)
-    with warnings.catch_warnings():  # a network that stops short is a result here
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):  # a network that stops short is a result here
         model, seconds = fitted(method, A, y[train], widths)
         found = {
             "train": model.score(A, y[train]),

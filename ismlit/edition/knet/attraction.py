@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ismlit.problems.gamma import centre
-from ismlit.problems.kernels import Gaussian
+from ismlit import Gaussian, centre
 
 
 def frozen(U, degrees):

@@ -24,6 +24,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
+from ismlit import Gaussian, centre, median_distance
 from ismlit.edition.knet.training import Schedule, Trainer, embedding_affinity, identity_network
 from ismlit.estimators.base import (
     ARRAY,
@@ -38,15 +39,7 @@ from ismlit.estimators.base import (
     rule,
     whole,
 )
-from ismlit.problems.bandwidth import (
-    DISTANCES,
-    SHARES,
-    as_bandwidth,
-    median_distance,
-    self_tuning_kernel,
-)
-from ismlit.problems.gamma import centre
-from ismlit.problems.kernels import Gaussian
+from ismlit.problems.bandwidth import DISTANCES, SHARES, as_bandwidth, self_tuning_kernel
 from ismlit.problems.pairs import ConstantKernelError, betas
 from ismlit.solvers.spectral import cluster_rows, embedding_silhouette
 
