@@ -16,7 +16,7 @@ FORM = r"""
     (?: cnumpy\.core\.multiarray\n_reconstruct\n PUT | GET )
     \( (?: cnumpy\nndarray\n PUT | GET ) \( I0\n t PUT (?: S'b'\n PUT | GET ) t PUT R PUT
     \( I1\n \( (?P<shape> (?: I\d+\n )+ ) t PUT
-    (?: cnumpy\ndtype\n PUT \( S'f8'\n PUT I0\n I1\n t PUT R PUT
+    (?: (?: cnumpy\ndtype\n PUT | GET ) \( S'f8'\n PUT I0\n I1\n t PUT R PUT
         \( I3\n S'<'\n PUT N N N I-1\n I-1\n I0\n t PUT b | GET )
     I0 (?P<by_columns> [01] ) \n
     S (?P<quote> ['"] ) (?P<data> .* ) (?P=quote) \n PUT t PUT b a
