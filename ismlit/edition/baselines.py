@@ -21,26 +21,14 @@ from ismlit.problems.grassmann import canonical_frame, first_order_residual, out
 from ismlit.solvers.solver import as_problem, attainable, check_options, check_signal, first_frame
 
 
-def dimension_growth(
-    X,
-    gamma=None,
-    kernel=None,
-    q: int | None = None,
-    *,
-    init="taylor",
-    tol: float = 1e-6,
-    max_iter: int = 1000,
-    max_passes: int | None = None,
-    n_jobs: int | None = None,
-    random_state=None,
-) -> ISMResult:
+def dimension_growth(X, gamma=None, kernel=None, q=None, **options) -> ISMResult:
     """Greedy ascent, one column of W at a time (DG; Niu, Dy and Jordan 2014).
 
     Column j maximises J([w_1 .. w_j]) over unit vectors orthogonal to the earlier columns,
     which stay as they are, by gradient ascent along great circles with an Armijo search. The
     end is in general no stationary point of J over all q columns: `residual` tells.
 
-    Parameters and result as for `ismlit.ism`; `max_iter` is per column and `tol` bounds
+    Parameters and result as for `ismlit.ism`; `max_iter` (1000) is per column and `tol` bounds
     the gradient of each column relative to ||Phi|| at the start. `converged` says whether
     every column met it; the history holds the start and the steps of the last column.
 
@@ -55,23 +43,23 @@ def dimension_growth(
     >>> round(dimension_growth(*task).objective / ism(*task).objective, 2)
     0.97
     """
-    problem = as_problem(X, gamma, kernel, n_jobs)
-    run = _Descent(problem, q, init, tol, max_iter, max_passes, random_state)
+    run = _Descent(X, gamma, kernel, q, **options)
+    problem = run.problem
     W, steps, done = np.zeros((problem.d, 0)), 0, True
     last = run.start.shape[1] - 1
     for j in range(last + 1):
         start = _orthogonal(run.start[:, j], W)
         log = run.record if j == last else None  # J of fewer columns is another function
-        w, taken, settled = _grown_column(run, W, start, max_iter, log)
+        w, taken, settled = _grown_column(run, W, start, log)
         W, steps, done = np.c_[W, w], steps + taken, done and settled
     return run.result(W, steps, done, "one column after the other")
 
 
-def _grown_column(run, W, w, max_iter, record):
+def _grown_column(run, W, w, record):
     """Climb in one more column w beside the fixed W: (w, steps, whether it has settled)."""
     J, g = run.problem.objective_and_gradient(np.c_[W, w])
     length = 0.1
-    for step in range(max_iter):
+    for step in range(run.max_iter):
         slope = _orthogonal(g[:, -1], np.c_[W, w], normalise=False)
         size = np.linalg.norm(slope)
         if size <= run.threshold:
@@ -84,7 +72,7 @@ def _grown_column(run, W, w, max_iter, record):
         length, w, J, g = found
         if record is not None:
             record(J)
-    return w, max_iter, False
+    return w, run.max_iter, False
 
 
 def _armijo(run, W, w, J, direction, size, length):
@@ -98,19 +86,7 @@ def _armijo(run, W, w, J, direction, size, length):
     return None
 
 
-def stiefel_descent(
-    X,
-    gamma=None,
-    kernel=None,
-    q: int | None = None,
-    *,
-    init="taylor",
-    tol: float = 1e-6,
-    max_iter: int = 1000,
-    max_passes: int | None = None,
-    n_jobs: int | None = None,
-    random_state=None,
-) -> ISMResult:
+def stiefel_descent(X, gamma=None, kernel=None, q=None, **options) -> ISMResult:
     """The feasible method on the Stiefel manifold (SM; Wen and Yin 2013).
 
     W moves along the Cayley curve of its gradient, formed by Sherman-Morrison-Woodbury with
@@ -131,15 +107,15 @@ def stiefel_descent(
     >>> round(stiefel_descent(*task).objective / ism(*task).objective, 2)
     1.0
     """
-    problem = as_problem(X, gamma, kernel, n_jobs)
-    run = _Descent(problem, q, init, tol, max_iter, max_passes, random_state)
+    run = _Descent(X, gamma, kernel, q, **options)
+    problem = run.problem
     W = run.start
     J, G = problem.objective_and_gradient(W)
     along = _projected(W, G)
     best, reference, weight = (J, W), J, 1.0
     step, steps, done = 1e-3 / run.scale, 0, False
     while not (done := _tangent_norm(W, G) <= run.threshold):
-        if steps == max_iter or run.spent:
+        if steps == run.max_iter or run.spent:
             break
         slope = np.sum(G * along)  # half the derivative of J along the curve at 0
         while True:
@@ -168,19 +144,7 @@ def _barzilai_borwein(moved, turned, even, default):
     return np.clip(step, 1e-20, 1e20)
 
 
-def grassmann_trust_region(
-    X,
-    gamma=None,
-    kernel=None,
-    q: int | None = None,
-    *,
-    init="taylor",
-    tol: float = 1e-6,
-    max_iter: int = 200,
-    max_passes: int | None = None,
-    n_jobs: int | None = None,
-    random_state=None,
-) -> ISMResult:
+def grassmann_trust_region(X, gamma=None, kernel=None, q=None, **options) -> ISMResult:
     """Riemannian trust region with exact Hessian products (GM; Boumal and Absil 2011).
 
     Parameters and result as for `ismlit.ism`; `tol` bounds the gradient relative to
@@ -206,8 +170,8 @@ def grassmann_trust_region(
             "grassmann_trust_region needs pymanopt: pip install 'ismlit[notebooks]'"
         ) from error
 
-    problem = as_problem(X, gamma, kernel, n_jobs)
-    run = _Descent(problem, q, init, tol, max_iter, max_passes, random_state)
+    run = _Descent(X, gamma, kernel, q, **{"max_iter": 200} | options)
+    problem = run.problem
     if q == problem.d:
         return run.result(run.start, 0, True, "W spans all features: nothing to choose")
     manifold, values = Grassmann(problem.d, q), _Values(run)
@@ -218,7 +182,7 @@ def grassmann_trust_region(
         euclidean_hessian=pymanopt.function.numpy(manifold)(values.hessian),
     )
     optimizer = TrustRegions(
-        max_iterations=max_iter,
+        max_iterations=run.max_iter,
         min_gradient_norm=2 * run.threshold,
         max_time=np.inf,
         verbosity=0,
@@ -226,7 +190,7 @@ def grassmann_trust_region(
     try:
         found = optimizer.run(task, initial_point=run.start)
     except _Spent:
-        message = f"max_passes = {max_passes} used"
+        message = f"max_passes = {run.max_passes} used"
         return run.result(values.W, len(run.objectives) - 1, False, message)
     done = _tangent_norm(found.point, values.at(found.point)[1]) <= 1.01 * run.threshold
     return run.result(found.point, found.iterations, done, found.stopping_criterion)
@@ -342,8 +306,22 @@ class _Spent(Exception):
 class _Descent:
     """The problem, the start, its scale ||Phi||, and the objective after each pass that counts."""
 
-    def __init__(self, problem, q, init, tol, max_iter, max_passes, random_state):
-        self.problem, self.before = problem, problem.count.passes
+    def __init__(
+        self,
+        X,
+        gamma,
+        kernel,
+        q,
+        *,
+        init="taylor",
+        tol=1e-6,
+        max_iter=1000,
+        max_passes=None,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.problem = problem = as_problem(X, gamma, kernel, n_jobs)
+        self.max_iter, self.before = max_iter, problem.count.passes
         self.max_passes = np.inf if max_passes is None else max_passes
         check_options(problem, q, tol, max_iter)
         self.start = first_frame(problem, q, init, random_state).astype(float)
