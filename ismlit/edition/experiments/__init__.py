@@ -60,3 +60,12 @@ def cayley_search(W, G, longest, at, serves):
 def over_runs(found):
     """One dict of lists from the dicts of several runs."""
     return {key: [f[key] for f in found] for key in found[0]}
+
+
+def shortened(value):
+    """Numbers to six digits, in lists and dicts."""
+    if isinstance(value, dict):
+        return {key: shortened(v) for key, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [shortened(v) for v in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value

@@ -20,9 +20,9 @@ from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import scale
 from tqdm import tqdm
 
-from ismlit.edition import loaders
 from ismlit.edition.baselines import ascend
-from ismlit.edition.experiments.table_4_2 import SHARE, Gram, data_of, median, nmi
+from ismlit.edition.experiments import shortened
+from ismlit.edition.experiments.table_4_2 import SHARE, Gram, data_of, learnt_on, median, nmi
 from ismlit.edition.knet.attraction import pull
 from ismlit.edition.knet.perceptron import Adam, Perceptron
 from ismlit.edition.knet.training import Training
@@ -226,10 +226,6 @@ class Runs:
             return L.leading(self.c)
         return ascend(L, U, max_iter=5)[0]
 
-    def labels(self, U, seed):
-        """k-means on the rows of U, scaled to length 1."""
-        return cluster_rows(U, self.c, seed)
-
     def first(self):
         """Turns with eigenvectors until all runs have settled; (U of each, its Tr U'LU, turns)."""
         turns, before = 0, None
@@ -246,7 +242,7 @@ class Runs:
         while before is None or (self.unsettled(before) and turns < MOST["second"]):
             grams, before, turns = self.turn(0.0), self.U, turns + 1
             U = [self.renewed(L, V) for L, V in zip(grams, U)]
-            labels = [self.labels(V, seed) for V, seed in zip(U, self.seeds)]
+            labels = [cluster_rows(V, self.c, seed) for V, seed in zip(U, self.seeds)]
             self.U = [one_hot(found) for found in labels]
             self.roots = [L.roots for L in grams]
         return labels, turns
@@ -292,17 +288,9 @@ def taken(name, where, seed):
 
     where: "all", "part" (of the size of Table 4.4), or "published part", the 300 points of Spiral1.
     """
+    if where != "part":
+        return learnt_on(name, "scaled", where, seed)
     X, y = data_of(name)
-    if where == "all":
-        return X, y, X, y
-    if where == "published part":
-        spiral = loaders.load_spiral_300()
-        return (
-            scale(spiral.data),
-            spiral.target,
-            scale(spiral.new),
-            spiral.new_target,
-        )
     rows = part_of(name, round(SHARE[name] * len(X)), np.random.RandomState(seed))
     return scale(X[rows]), y[rows], X, y
 
@@ -384,9 +372,5 @@ def rows(only="", folds=10, jobs=1):
         plan = [(0, range(count))] if one_network else [(seed, [seed]) for seed in range(count)]
         parts = Parallel(jobs)(delayed(found_by)(own, name, where, *p) for p in plan)
         key = {"set": name, "reading": reading, "where": where, "update": update}
-        yield key | {k: _short(v for part in parts for v in part[k]) for k in parts[0]}
-
-
-def _short(values):
-    """To six digits."""
-    return [float(f"{v:.6g}") for v in values]
+        every = {k: [float(v) for part in parts for v in part[k]] for k in parts[0]}
+        yield key | shortened(every)

@@ -24,7 +24,7 @@ from tqdm import tqdm
 
 from ismlit import ConstantKernelError, Gaussian, Problem, centre, label_gamma, published_ism
 from ismlit.edition import results
-from ismlit.edition.experiments import SEED, over_runs, table_6_1
+from ismlit.edition.experiments import SEED, over_runs, shortened, table_6_1
 from ismlit.edition.experiments.program_4_2 import LEAST, WINDOW, started
 from ismlit.edition.knet.perceptron import Adam
 from ismlit.solvers.starts import starting_point
@@ -324,12 +324,3 @@ def rows(only="", folds=10, jobs=1):
             row = over_runs(Parallel(jobs)(work))
             depths |= {name: row["L"]} if method == "H" else {}
             yield {"set": name, "method": method} | shortened(row)
-
-
-def shortened(value):
-    """Numbers to six digits, in lists and dicts."""
-    if isinstance(value, dict):
-        return {key: shortened(v) for key, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [shortened(v) for v in value]
-    return float(f"{value:.6g}") if isinstance(value, float) else value

@@ -14,8 +14,7 @@ from sklearn.preprocessing import scale
 from tqdm import tqdm
 
 from ismlit.edition.construction import class_sum_images
-from ismlit.edition.experiments import SEED, table_6_1
-from ismlit.edition.experiments.program_6_1 import shortened
+from ismlit.edition.experiments import SEED, shortened, table_6_1
 from ismlit.edition.measures import ideal_hsic
 from ismlit.problems.gamma import label_gamma
 

@@ -18,12 +18,12 @@ from joblib import Parallel, delayed
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.metrics import normalized_mutual_info_score, pairwise_distances
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import scale
 
 from ismlit import Gaussian, centre, datasets, median_distance
 from ismlit.edition import loaders
 from ismlit.edition.experiments import over_runs
+from ismlit.edition.experiments.clusterers import ByNeighbours
 from ismlit.edition.experiments.deep_peers import PEERS
 from ismlit.edition.knet.training import embedding_affinity
 from ismlit.edition.networks import KNetVariant
@@ -55,12 +55,7 @@ class Start:
         """Cluster X (n, d)."""
         L = embedding_affinity(X, Gaussian(self.ratio * median_distance(X)))
         self.labels_ = cluster_rows(L.leading(self.k - 1)[0], self.k, self.seed)
-        self.near = KNeighborsClassifier(1).fit(X, self.labels_)
         return self
-
-    def predict(self, X):
-        """The cluster of the nearest sample."""
-        return self.near.predict(X)
 
 
 class Gram:
@@ -165,7 +160,7 @@ METHODS = {
     "SC, 10 neighbours": lambda *a: spectral(*a, affinity="nearest_neighbors"),
     "SC, unit rows": lambda name, c, seed, X: Rows(c, RATIO.get(name, 1.0), seed),
     "SC, no diagonal": lambda name, c, seed, X: Rows(c, None, seed),
-    "start": lambda name, c, seed, X: Start(c, RATIO.get(name, 1.0), seed),
+    "start": lambda n, c, seed, X: ByNeighbours(Start(c, RATIO.get(n, 1.0), seed)),
     "KNet EIG": knet,
     "KNet SMA": lambda *a: knet(*a, update="sma"),
     "KNet, c columns": lambda name, c, seed, X: knet(name, c, seed, X, n_vectors=c),
@@ -394,24 +389,15 @@ def readings(cell, where, stored, program=(), hypotheses=()):
         found["program, part's start"] = [*own.values()][-1] if own else None
     if update == "eig":
         found["text"] = here.get(("KNet as described", "scaled"))
-    return _run(found | _ours(method, here))
+    for reading, name in {"ours": method, "ours, c columns": "KNet, c columns"}.items():
+        found[reading] = here.get((name, "scaled"))
+    return {reading: values for reading, values in found.items() if values}
 
 
 def tried(key, where, hypotheses):
     """{assumption: the runs' NMI} for a cell, of rows of hypotheses-4.2."""
     own = dict(set=key[0], where=where, method=key[1].split(" ")[0])
     return {r["hypothesis"]: r["NMI"] for r in hypotheses if own.items() <= r.items()}
-
-
-def _ours(method, here):
-    """What KNetClustering comes to."""
-    names = {"ours": method, "ours, c columns": "KNet, c columns"}
-    return {reading: here.get((name, "scaled")) for reading, name in names.items()}
-
-
-def _run(found):
-    """The readings that were run."""
-    return {reading: values for reading, values in found.items() if values}
 
 
 def near(printed, values):
@@ -439,12 +425,16 @@ def compare(cell, where, stored, program=(), hypotheses=()):
     """
     if not cell["NMI"]:
         return None
-    found = readings(cell, where, stored, program, hypotheses)
+    return judged(float(cell["NMI"]), readings(cell, where, stored, program, hypotheses))
+
+
+def judged(value, found):
+    """What `compare` gives of a printed number and its readings."""
     own = {k: v for k, v in found.items() if not k.startswith("ours")} or found
     for reading, values in own.items():
-        if near(cell["NMI"], values):
+        if near(value, values):
             return reading, values, True
-    reading = min(own, key=lambda k: abs(np.mean(own[k]) - float(cell["NMI"])))
+    reading = min(own, key=lambda k: abs(np.mean(own[k]) - value))
     return reading, own[reading], False
 
 
@@ -470,10 +460,10 @@ class Beside:
 
     def __init__(self, cells, where, stored, program, hypotheses=()):
         self.cells = {(c["set"], c["method"]): c for c in cells if c["NMI"]}
-        self.where, self.stored, self.program = where, stored, program
-        self.hypotheses = hypotheses
+        self.where, self.stored, self.hypotheses = where, stored, hypotheses
         self.value = {key: float(c["NMI"]) for key, c in self.cells.items()}
-        self.by = {key: readings(c, *self._rows()) for key, c in self.cells.items()}
+        rows = where, stored, program, hypotheses
+        self.by = {key: readings(c, *rows) for key, c in self.cells.items()}
         self.methods = list(dict.fromkeys(c["method"] for c in cells))
 
     def runs(self, name, method):
@@ -608,7 +598,7 @@ class Beside:
         """{KNet's cell on a set by the program, and another reading that is near: whether}."""
         found = {}
         for key in ((name, method) for method in KNETS):
-            reading, values, agrees = self._compared(key)
+            reading, values, agrees = judged(self.value[key], self.by[key])
             served = self.by[key].get("program", values)
             found[f"{key[1]}, {'program' if 'program' in self.by[key] else reading}"] = near(
                 self.value[key], served
@@ -628,10 +618,4 @@ class Beside:
 
     def verdicts(self):
         """{cell: whether it comes out by the reading it is judged by}."""
-        return {" ".join(key): self._compared(key)[2] for key in self.by}
-
-    def _compared(self, key):
-        return compare(self.cells[key], *self._rows())
-
-    def _rows(self):
-        return self.where, self.stored, self.program, self.hypotheses
+        return {" ".join(key): judged(self.value[key], self.by[key])[2] for key in self.by}

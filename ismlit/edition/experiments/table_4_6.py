@@ -17,7 +17,7 @@ from sklearn.cluster import KMeans
 
 from ismlit import Gaussian, centre, gram
 from ismlit.edition import printed
-from ismlit.edition.experiments import over_runs, program_4_2
+from ismlit.edition.experiments import over_runs, program_4_2, shortened
 from ismlit.edition.experiments.table_4_2 import RATIO, data_of, knet, nmi
 from ismlit.edition.knet.perceptron import Perceptron
 from ismlit.edition.knet.training import embedding_affinity
@@ -55,15 +55,21 @@ def one(name, reading, update, value, seed):
     model = knet(name, c, seed, X, **options)
     with warnings.catch_warnings(action="ignore"):  # what does not converge is a result here
         model.fit(X)
-    Z, U = model.transform(X), model.embedding_
-    error = X - model.reconstruct(X)
-    K, V = gram(Gaussian(model.sigma_), Z), centre(U)
+    Z, L = model.transform(X), Gaussian(model.sigma_)
+    height = float(np.sum(model.embedding_ * (embedding_affinity(Z, L) @ model.embedding_)))
+    squares = (X - model.reconstruct(X)) ** 2
+    return _told(nmi(y, model.labels_), height, model.embedding_, gram(L, Z), squares)
+
+
+def _told(agreement, height, U, K, squares):
+    """What is known of a run: of U (n, c), the Gram matrix of the images, and the errors."""
+    V = centre(U)
     return {
-        "NMI": nmi(y, model.labels_),
-        "HSIC": float(np.sum(U * (embedding_affinity(Z, Gaussian(model.sigma_)) @ U))),
+        "NMI": agreement,
+        "HSIC": height,
         "HSIC without degrees": float(np.sum(V * (K @ V))),
-        "mean square": float(np.mean(error**2)),
-        "sum of squares": float(np.sum(error**2)),
+        "mean square": float(np.mean(squares)),
+        "sum of squares": float(np.sum(squares)),
     }
 
 
@@ -94,17 +100,10 @@ def by_program(name, value, seeds):
     Z = runs.images(X)
     errors = ((X - runs.nets[1](Z)) ** 2).reshape(seeds, -1)
     found = []
-    for k, V in enumerate(map(centre, U)):
+    for k, V in enumerate(U):
         labels = KMeans(c, n_init=10, random_state=k).fit_predict(Z[k])
-        found.append(
-            {
-                "NMI": nmi(y, labels),
-                "HSIC": height[k],
-                "HSIC without degrees": float(np.sum(V * (gram(Gaussian(runs.sigma), Z[k]) @ V))),
-                "mean square": float(errors[k].mean()),
-                "sum of squares": float(errors[k].sum()),
-            }
-        )
+        K = gram(Gaussian(runs.sigma), Z[k])
+        found.append(_told(nmi(y, labels), height[k], V, K, errors[k]))
     if name == "Wine":
         runs.second()
         Z = runs.images(X)
@@ -130,8 +129,7 @@ def rows(only="", folds=10, jobs=1):
         if f"{name}/{PROGRAM}".startswith(only):
             for value in lambdas(name):
                 key = {"set": name, "reading": PROGRAM, "update": "EIG", "lambda": f"{value:g}"}
-                found = by_program(name, value, min(folds, RUNS[name]))
-                yield key | {k: [float(f"{v:.6g}") for v in vs] for k, vs in found.items()}
+                yield key | shortened(by_program(name, value, min(folds, RUNS[name])))
 
 
 def _row(key, value, seeds, jobs):
