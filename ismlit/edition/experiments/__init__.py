@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
-from sklearn.preprocessing import scale
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler, scale
 
 from ismlit import datasets
 from ismlit.edition import loaders
@@ -55,6 +58,18 @@ def cayley_search(W, G, longest, at, serves):
         if serves(found):
             break
     return point, found
+
+
+def named(only, *parts):
+    """The combinations of names that begin so, as tuples; slashes stand between the names."""
+    return [names for names in product(*parts) if "/".join(names).startswith(only)]
+
+
+def scaled_folds(X, y):
+    """Training and test rows of five stratified folds, scaled by the former, and their classes."""
+    for a, b in StratifiedKFold(5, shuffle=True, random_state=SEED).split(X, y):
+        scaler = StandardScaler().fit(X[a])
+        yield scaler.transform(X[a]), scaler.transform(X[b]), y[a], y[b]
 
 
 def over_runs(found):

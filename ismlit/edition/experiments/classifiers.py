@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 import warnings
 from functools import partial
+from itertools import islice
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -19,15 +20,15 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, log_loss
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier
-from sklearn.preprocessing import StandardScaler, scale
+from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
 from ismlit import KernelDependenceNetwork, datasets, median_distance, one_hot
 from ismlit.edition import loaders
-from ismlit.edition.experiments import SEED, over_runs
+from ismlit.edition.experiments import SEED, named, over_runs, scaled_folds
 
 PUBLIC = {
     "iris": shipped.load_iris,
@@ -192,13 +193,8 @@ def of_probabilities(model, B, y_B):
 
 def row(name, method, folds=FOLDS):
     """What `one` gives, as lists over the folds."""
-    X, y = arrays(name)
-    splits = list(StratifiedKFold(FOLDS, shuffle=True, random_state=SEED).split(X, y))
-    found = []
-    for a, b in splits[:folds]:
-        scaler = StandardScaler().fit(X[a])
-        found.append(one(method, scaler.transform(X[a]), scaler.transform(X[b]), y[a], y[b]))
-    return over_runs(found)
+    first = islice(scaled_folds(*arrays(name)), folds)
+    return over_runs([one(method, *fold) for fold in first])
 
 
 def lead(one, other):
@@ -220,9 +216,8 @@ def wanted(name, method):
 
 def rows(only="", folds=10, jobs=1):
     """Row by row, those whose name (set/method) starts with `only`; two folds if `folds` is 2."""
-    for name in SETS:
-        if f"{name}/{SHAPE}".startswith(only):
+    for name, method in named(only, SETS, (SHAPE, *METHODS)):
+        if method == SHAPE:
             yield dict(set=name, method=SHAPE, **shape(name))
-        for method in METHODS:
-            if wanted(name, method) and f"{name}/{method}".startswith(only):
-                yield dict(set=name, method=method, **row(name, method, folds))
+        elif wanted(name, method):
+            yield dict(set=name, method=method, **row(name, method, folds))

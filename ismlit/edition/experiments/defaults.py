@@ -17,13 +17,12 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import normalized_mutual_info_score
-from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
-from sklearn.preprocessing import StandardScaler, scale
+from sklearn.preprocessing import scale
 
 from ismlit import KDAC, SupervisedIKDR, UnsupervisedIKDR, datasets
 from ismlit.edition import loaders
-from ismlit.edition.experiments import SEED
+from ismlit.edition.experiments import SEED, named, scaled_folds
 from ismlit.edition.knet import KNetClustering
 
 
@@ -161,7 +160,7 @@ ALTERNATIVES = {"KDAC": {}, "KDAC, median": {"bandwidth": "median"}}
 def reduction(name, method):
     """Accuracy on each fold of each draw, and seconds of each reduction."""
     scores, seconds = [], []
-    for A, a, B, b in folds_of(name):
+    for A, B, a, b in folds_of(name):
         began = time.perf_counter()
         step = clone(REDUCTIONS[method]).fit(A, a)
         seconds.append(time.perf_counter() - began)
@@ -172,13 +171,10 @@ def reduction(name, method):
 
 
 def folds_of(name):
-    """Training features and classes, test features and classes, scaled by the training part."""
+    """`scaled_folds` of each draw."""
     for seed in range(SEED, SEED + DRAWS) if name in MADE else [SEED]:
         X, y = MADE[name](seed) if name in MADE else REAL[name]()
-        X = X[:, X.std(axis=0) > 0]
-        for a, b in StratifiedKFold(5, shuffle=True, random_state=SEED).split(X, y):
-            scaler = StandardScaler().fit(X[a])
-            yield scaler.transform(X[a]), y[a], scaler.transform(X[b]), y[b]
+        yield from scaled_folds(X[:, X.std(axis=0) > 0], y)
 
 
 def clustering(name, method):
@@ -219,7 +215,5 @@ def row(task, name, method):
 def rows(only="", folds=10, jobs=1):
     """Row by row, those whose name (task/set/method) starts with `only`."""
     for task, (data, methods, _) in TASKS.items():
-        for name in data:
-            for method in methods:
-                if f"{task}/{name}/{method}".startswith(only):
-                    yield dict(task=task, set=name, method=method, **row(task, name, method))
+        for _, name, method in named(only, [task], data, methods):
+            yield dict(task=task, set=name, method=method, **row(task, name, method))

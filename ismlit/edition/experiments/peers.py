@@ -29,7 +29,7 @@ from sklearn.utils import Bunch
 
 from ismlit import SupervisedIKDR, datasets, median_distance
 from ismlit.edition import results
-from ismlit.edition.experiments import SEED
+from ismlit.edition.experiments import SEED, over_runs
 from ismlit.problems.grassmann import principal_angles
 
 FACTORS = (1.0, 0.5, 0.25, 0.125, 2.0)
@@ -346,7 +346,7 @@ def row(name, method, q, *, folds=10):
         if plane is not None and weights is not None:
             angles = principal_angles(weights, plane * scaler.scale_[:, None])
             found[-1]["angle"] = float(np.degrees(angles.max()))
-    return {key: [f[key] for f in found] for key in found[0]}
+    return over_runs(found)
 
 
 def sizes(name):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -314,13 +315,13 @@ def one(name, method, k, depth=None):
 def rows(only="", folds=10, jobs=1):
     """Row by row, those whose name (set/method) starts with `only`; the networks first."""
     depths = {r["set"]: r["L"] for r in results("program-6.1") if r["method"] == "H"}
-    for method in FOLDS:
-        for name in SETS:
-            if not f"{name}/{method}".startswith(only):
-                continue
-            count = min(folds, FOLDS[method][name])
-            depth = depths[name] if method != "H" else [None] * count
-            work = (delayed(one)(name, method, k, depth[k]) for k in range(count))
-            row = over_runs(Parallel(jobs)(work))
-            depths |= {name: row["L"]} if method == "H" else {}
-            yield {"set": name, "method": method} | shortened(row)
+    for method, name in product(FOLDS, SETS):
+        if not f"{name}/{method}".startswith(only):
+            continue
+        count = min(folds, FOLDS[method][name])
+        depth = depths[name] if method != "H" else [None] * count
+        row = over_runs(
+            Parallel(jobs)(delayed(one)(name, method, k, depth[k]) for k in range(count))
+        )
+        depths |= {name: row["L"]} if method == "H" else {}
+        yield {"set": name, "method": method} | shortened(row)

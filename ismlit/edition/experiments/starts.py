@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from itertools import product
 
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 
 from ismlit import KDAC, datasets, ism, median_distance
 from ismlit.edition.baselines import dimension_growth, stiefel_descent
-from ismlit.edition.experiments import over_runs
+from ismlit.edition.experiments import named, over_runs
 
 SOLVERS = {"ism": ism, "sm": stiefel_descent, "dg": dimension_growth}
 STARTS = ("taylor", "pca", "random", "several", "walk")
@@ -49,7 +48,6 @@ def one(solver, start, seed):
 def rows(only="", folds=10, jobs=1):
     """One row a solver and start."""
     draws = range(DRAWS if folds > 2 else 2)
-    for solver, start in product(SOLVERS, STARTS):
-        if f"{solver}/{start}".startswith(only):
-            found = over_runs([one(solver, start, seed) for seed in draws])
-            yield {"solver": solver, "start": start} | found
+    for solver, start in named(only, SOLVERS, STARTS):
+        found = over_runs([one(solver, start, seed) for seed in draws])
+        yield {"solver": solver, "start": start} | found

@@ -25,7 +25,7 @@ from sklearn.utils import Bunch
 
 from ismlit import ConstantKernelError, KernelDependenceNetwork, datasets, label_gamma, one_hot
 from ismlit.edition import loaders, printed, results
-from ismlit.edition.experiments import SEED, over_runs
+from ismlit.edition.experiments import SEED, named, over_runs
 from ismlit.edition.measures import geometry
 from ismlit.edition.networks import PublishedNetwork, plain_ism
 from ismlit.problems.bandwidth import best_bandwidth
@@ -292,11 +292,9 @@ def network_widths(name, folds, jobs, method=STOPPED):
 
 def rows(only="", folds=10, jobs=1):
     """Row by row, those whose name (set/method) starts with `only`."""
-    for name in SETS | VARIANTS:
-        for method in METHODS:
-            wanted = name in SETS or method in ("H", STOPPED, *PEERS)
-            if wanted and f"{name}/{method}".startswith(only):
-                yield {"set": name, "method": method} | row_of(name, method, folds, jobs)
+    for name, method in named(only, SETS | VARIANTS, METHODS):
+        if name in SETS or method in ("H", STOPPED, *PEERS):
+            yield {"set": name, "method": method} | row_of(name, method, folds, jobs)
 
 
 # ---------------------------------------------------------------- beside the print
