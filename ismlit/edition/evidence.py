@@ -15,18 +15,10 @@ import numpy as np
 
 from ismlit.edition import tables
 from ismlit.edition.draws import KERNELS, SIZES, Draw
+from ismlit.edition.ledger import MARKS
 from ismlit.edition.statements import as_statement
 
-KNOWN = (
-    "derived",
-    "exhaustive",
-    "drawn",
-    "counterexample",
-    "recomputed",
-    "stored",
-    "printed",
-    "one case",
-)
+KNOWN = tuple(MARKS)
 """How the book can know a claim, from the strongest to the weakest."""
 
 GENERAL = ("derived", "exhaustive", "drawn")

@@ -34,7 +34,7 @@ MARKS = {
     "printed": "¶",
     "one case": "1",
 }
-"""One character for how a claim is known."""
+"""One character for how a claim is known, from the strongest to the weakest."""
 
 SCOPES = {
     "general": "said of all cases",

@@ -109,15 +109,9 @@ class KNetVariant(KNetClustering):
     identity: str = "skip"
     degrees: str = "frozen"
 
-    def fit(self, X, y=None):
-        """Learn the kernel and the clusters of X (n_samples, n_features); y is ignored."""
+    def _rules(self):
         own = dict(update=one_of("eig", "sma"), identity=one_of("skip", "pretrained"))
-        for name, (test, words) in (own | {"degrees": one_of("frozen", "moving")}).items():
-            if not test(getattr(self, name)):
-                raise ValueError(
-                    f"{name} of KNetVariant must be {words}, got {getattr(self, name)!r}"
-                )
-        return super().fit(X, y)
+        return super()._rules() | own | {"degrees": one_of("frozen", "moving")}
 
     def _trainer(self, *parts):
         return VariantTrainer(*parts, self.update, self.degrees == "moving")
