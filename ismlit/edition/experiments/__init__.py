@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler, scale
 
@@ -58,6 +59,11 @@ def cayley_search(W, G, longest, at, serves):
         if serves(found):
             break
     return point, found
+
+
+def median(X):
+    """The median of all n² distances, the zeros among them."""
+    return float(np.median(pairwise_distances(X)))
 
 
 def named(only, *parts):

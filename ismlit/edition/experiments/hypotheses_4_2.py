@@ -15,7 +15,7 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 
-from ismlit.edition.experiments import over_runs
+from ismlit.edition.experiments import median, over_runs
 from ismlit.edition.experiments.program_4_2 import part_of
 from ismlit.edition.experiments.table_4_2 import (
     RATIO,
@@ -24,7 +24,6 @@ from ismlit.edition.experiments.table_4_2 import (
     Gram,
     Rows,
     data_of,
-    median,
     nmi,
 )
 from ismlit.solvers.spectral import cluster_rows

@@ -15,13 +15,13 @@ from functools import cache, partial
 from itertools import product
 
 import numpy as np
-from sklearn.metrics import normalized_mutual_info_score, pairwise_distances
+from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 from sklearn.utils import Bunch
 
 from ismlit import Gaussian, centre, gram, one_hot
 from ismlit.edition import loaders, printed
-from ismlit.edition.experiments import SEED, cayley_search
+from ismlit.edition.experiments import SEED, cayley_search, median
 from ismlit.edition.experiments.stored_starts import read_arrays
 from ismlit.solvers.spectral import cluster_rows
 
@@ -85,18 +85,14 @@ class Reading:
     found_too: bool = True
 
 
-def _the_other_way(load):
-    """What is known and what is sought exchanged."""
-
-    def swapped():
-        bunch = load()
-        return Bunch(data=bunch.data, existing=bunch.target, target=bunch.existing)
-
-    return swapped
+def swapped(load):
+    """A loader's set with what is known and what is sought exchanged."""
+    bunch = load()
+    return Bunch(data=bunch.data, existing=bunch.target, target=bunch.existing)
 
 
 READINGS = {
-    "SG": Reading(_the_other_way(loaders.load_small_gaussian), "sg", 0.04, 1, scaled=False),
+    "SG": Reading(partial(swapped, loaders.load_small_gaussian), "sg", 0.04, 1, scaled=False),
     "LG": Reading(
         loaders.load_large_gaussian,
         "lg_200",
@@ -125,7 +121,7 @@ READINGS = {
         first=0.1,
     ),
     "Faces": Reading(
-        _the_other_way(loaders.load_face_pca),
+        partial(swapped, loaders.load_face_pca),
         "faces_20",
         1,
         17,
@@ -209,11 +205,6 @@ def starts(name):
     """The stored starts W (d, q) of a set: ten random ones, then ISM's first step."""
     path = next(p for p in loaders.fetch("starts") if p.stem == name)
     return read_arrays(path)
-
-
-def median(X):
-    """The median of all distances, those of samples from themselves among them."""
-    return float(np.median(pairwise_distances(X)))
 
 
 @dataclass(frozen=True, eq=False)

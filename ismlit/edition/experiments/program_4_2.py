@@ -21,8 +21,8 @@ from sklearn.preprocessing import scale
 from tqdm import tqdm
 
 from ismlit.edition.baselines import ascend
-from ismlit.edition.experiments import shortened
-from ismlit.edition.experiments.table_4_2 import SHARE, Gram, data_of, learnt_on, median, nmi
+from ismlit.edition.experiments import median, shortened
+from ismlit.edition.experiments.table_4_2 import SHARE, Gram, data_of, learnt_on, nmi
 from ismlit.edition.knet.attraction import pull
 from ismlit.edition.knet.perceptron import Adam, Perceptron
 from ismlit.edition.knet.training import Training

@@ -57,18 +57,13 @@ def embedded(X, kernel, k):
     return Affinity(Pairs(X, kernel), normalize="centred").leading(k)[0]
 
 
-def _swapped(bunch):
-    """What is known and what is sought exchanged."""
-    return Bunch(data=bunch.data, existing=bunch.target, target=bunch.existing)
-
-
 SETS = {
     "SG": loaders.load_small_gaussian,
     "LG": loaders.load_large_gaussian,
     "Moon": lambda: _standardised(loaders.load_moon()),
     "MoonN": lambda: _standardised(loaders.load_moon_noise(), 3),
     "Flower": flower,
-    "Faces": lambda: _swapped(loaders.load_face_pca()),
+    "Faces": partial(program_3_1.swapped, loaders.load_face_pca),
     "WebKb": loaders.load_webkb,
 }
 """As the published runs had them: noise of MoonN divided by 3; pose known, identity sought."""
@@ -79,7 +74,7 @@ VARIANTS = {
     "MoonN, noise as it is": lambda: _standardised(loaders.load_moon_noise()),
     "MoonN, 1000 samples": lambda: _standardised(loaders.load_moon_noise(1000), 3),
     "Faces, identity known": loaders.load_face_pca,
-    "WebKb, topic known": lambda: _swapped(loaders.load_webkb()),
+    "WebKb, topic known": partial(program_3_1.swapped, loaders.load_webkb),
     "WebKb, standardised": lambda: _standardised(loaders.load_webkb()),
 }
 """Other readings of the data, the text's among them; run with ISM and its own start alone."""

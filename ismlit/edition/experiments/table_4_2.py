@@ -22,7 +22,7 @@ from sklearn.preprocessing import scale
 
 from ismlit import Gaussian, centre, datasets, median_distance
 from ismlit.edition import loaders
-from ismlit.edition.experiments import over_runs
+from ismlit.edition.experiments import median, over_runs
 from ismlit.edition.experiments.clusterers import ByNeighbours
 from ismlit.edition.experiments.deep_peers import PEERS
 from ismlit.edition.knet.training import embedding_affinity
@@ -82,11 +82,6 @@ class Gram:
     def trace(self, U):
         """Tr(U'LU), the HSIC of the program."""
         return float(np.sum(U * (self @ U)))
-
-
-def median(Z):
-    """The median of all n² distances, the zeros among them."""
-    return float(np.median(pairwise_distances(Z)))
 
 
 class Rows:
