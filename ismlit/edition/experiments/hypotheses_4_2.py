@@ -17,15 +17,7 @@ from sklearn.preprocessing import scale
 
 from ismlit.edition.experiments import median, over_runs
 from ismlit.edition.experiments.program_4_2 import part_of
-from ismlit.edition.experiments.table_4_2 import (
-    RATIO,
-    SETS,
-    SHARE,
-    Gram,
-    Rows,
-    data_of,
-    nmi,
-)
+from ismlit.edition.experiments.table_4_2 import RATIO, SETS, SHARE, Gram, Rows, data_of, nmi
 from ismlit.solvers.spectral import cluster_rows
 
 SEEDS = 5  # ten of the starts

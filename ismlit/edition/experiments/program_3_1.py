@@ -93,32 +93,11 @@ def swapped(load):
 
 READINGS = {
     "SG": Reading(partial(swapped, loaders.load_small_gaussian), "sg", 0.04, 1, scaled=False),
-    "LG": Reading(
-        loaders.load_large_gaussian,
-        "lg_200",
-        10,
-        3,
-        sigma=5.0,
-        scaled=False,
-        first=5.0,
-    ),
+    "LG": Reading(loaders.load_large_gaussian, "lg_200", 10, 3, sigma=5.0, scaled=False, first=5.0),
     "Moon": Reading(loaders.load_moon, "moon_400x4", 1, 3, sigma=0.1, first=2.0),
-    "MoonN": Reading(
-        loaders.load_moon_noise,
-        "moonn_200x7",
-        0.1,
-        6,
-        sigma=0.2,
-        noise=3,
-        first=2.0,
-    ),
+    "MoonN": Reading(loaders.load_moon_noise, "moonn_200x7", 0.1, 6, sigma=0.2, noise=3, first=2.0),
     "Flower": Reading(
-        partial(loaders.load_flower, blanked=True),
-        "flower",
-        100,
-        2,
-        of_median=True,
-        first=0.1,
+        partial(loaders.load_flower, blanked=True), "flower", 100, 2, of_median=True, first=0.1
     ),
     "Faces": Reading(
         partial(swapped, loaders.load_face_pca),
@@ -188,13 +167,7 @@ def runs():
             if other != reading and labelled:
                 yield name, method, "SI", f"program, {what}", other
     for name, method, init, what, change in ASIDE:
-        yield (
-            name,
-            method,
-            init,
-            f"program, {what}",
-            replace(READINGS[name], **change),
-        )
+        yield (name, method, init, f"program, {what}", replace(READINGS[name], **change))
 
 
 # ---------------------------------------------------------------- what is given
@@ -428,8 +401,4 @@ def one(reading, method="ISM", start=None):
     W, U, steps = zip(*turns(reading, method, start))
     seconds = time.process_time() - began
     found = measured(reading, W[-1], U[-1])[0]
-    return found | {
-        "turns": len(steps),
-        "steps": int(sum(steps)),
-        "seconds": seconds,
-    }
+    return found | {"turns": len(steps), "steps": int(sum(steps)), "seconds": seconds}

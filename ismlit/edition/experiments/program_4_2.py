@@ -83,16 +83,8 @@ READINGS = {
 }
 """The published settings of each set; Face's network as in all but one of its files."""
 OTHERWISE = {
-    ("all", "sma"): {
-        "Cancer": Reading(),
-        "Wine": Reading(),
-        "Face": Reading(weight=2.0),
-    },
-    ("part", "eig"): {
-        "Wine": Reading(),
-        "RCV": Reading(weight=2.0),
-        "Face": Reading(weight=2.0),
-    },
+    ("all", "sma"): {"Cancer": Reading(), "Wine": Reading(), "Face": Reading(weight=2.0)},
+    ("part", "eig"): {"Wine": Reading(), "RCV": Reading(weight=2.0), "Face": Reading(weight=2.0)},
 }
 OTHERWISE["part", "sma"] = OTHERWISE["part", "eig"]
 """Where those of Cayley's curves, and of Table 4.4, differ."""
@@ -156,11 +148,7 @@ def pretrained(width, X, seed, networks=NETWORKS, most=PRETRAINING):
             falls = len(last) <= LEAST or np.polyfit(np.arange(len(last)), last[:, k], 1)[0] < 0
             if not falls or epoch == most - 1:
                 going.remove(k)
-                found[k] = (
-                    encoder.theta[k].copy(),
-                    decoder.theta[k].copy(),
-                    epoch + 1,
-                )
+                found[k] = (encoder.theta[k].copy(), decoder.theta[k].copy(), epoch + 1)
         bar.set_postfix(going=len(going), worst=float(worst[-1].min()))
         if not going:
             break
@@ -194,10 +182,7 @@ class Runs:
             for net in (network.encoder, network.decoder)
         )
         self.sigma = reading.share * median(network.Z)
-        images, data = (
-            Gram(network.Z, self.sigma),
-            Gram(X, reading.share * median(X)),
-        )
+        images, data = (Gram(network.Z, self.sigma), Gram(X, reading.share * median(X)))
         self.data, U = data.leading(c), images.leading(c)
         self.weight = reading.weight and reading.weight * abs(images.trace(U)) / network.error
         self.U, self.roots = [U] * len(self.seeds), [data.roots] * len(self.seeds)

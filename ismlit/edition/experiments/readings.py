@@ -139,9 +139,7 @@ def descent_in_time(task, work=GM_WORK):
     on_manifold = pymanopt.function.numpy(manifold)
     gradient = on_manifold(lambda W: -2 * problem.objective_and_gradient(W)[1])
     descent = pymanopt.Problem(
-        manifold,
-        on_manifold(lambda W: -problem.objective(W)),
-        euclidean_gradient=gradient,
+        manifold, on_manifold(lambda W: -problem.objective(W)), euclidean_gradient=gradient
     )
     start = np.linalg.qr(task.rng.standard_normal((problem.d, task.q)))[0]
     steps = max(1, round(work / (problem.n**2 * problem.d * task.q)))
@@ -254,19 +252,9 @@ CODE = Reading(
     parts=True,
     diagonal=False,
     divisor="q",
-    scored={
-        "Wine": "test",
-        "Cancer": "training",
-        "Face": "training",
-        "MNIST": "training",
-    },
+    scored={"Wine": "test", "Cancer": "training", "Face": "training", "MNIST": "training"},
     svm="auto",
-    solvers={
-        "ISM": fixed_point,
-        "DG": blind_growth,
-        "SM": cayley_steps,
-        "GM": descent_in_time,
-    },
+    solvers={"ISM": fixed_point, "DG": blind_growth, "SM": cayley_steps, "GM": descent_in_time},
     rereads={("MNIST", "supervised", "polynomial"): ("MNIST", "supervised", "gaussian")},
 )
 
@@ -398,17 +386,9 @@ SMALL = ("Wine", "Cancer")
 CUBIC_FACE = _rows(["Face"], WITH, ["polynomial"], "ISM", "DG", "SM")
 VARIATIONS = [
     _varied("q = classes", _rows(SMALL, WITH, BOTH, "ISM"), q=CLASSES),
-    _varied(
-        "Cancer q = 4",
-        _rows(["Cancer"], WITH, BOTH, "ISM"),
-        q=CODE.q | {"Cancer": 4},
-    ),
+    _varied("Cancer q = 4", _rows(["Cancer"], WITH, BOTH, "ISM"), q=CODE.q | {"Cancer": 4}),
     _varied("diagonal kept", _rows(SMALL, WITH, BOTH, "ISM"), diagonal=True),
-    _varied(
-        "inner products as they are",
-        _rows(SMALL, WITH, ["polynomial"], "ISM"),
-        divisor="1",
-    ),
+    _varied("inner products as they are", _rows(SMALL, WITH, ["polynomial"], "ISM"), divisor="1"),
     _varied(
         "DG sees the labels",
         _rows([*SMALL, "Face"], WITH, ["gaussian"], "DG"),
@@ -432,16 +412,8 @@ VARIATIONS = [
     ),
     _varied("Face over d", CUBIC_FACE[:1], divisor="d"),
     _varied("Face degree 2", CUBIC_FACE[:1], degree=2),
-    _varied(
-        "q = k = classes",
-        _rows([*SMALL, "Face"], WITHOUT, BOTH, "ISM"),
-        turns=TEXT.turns,
-    ),
-    _varied(
-        "degree 2 without labels",
-        _rows(SMALL, WITHOUT, ["polynomial"], "ISM"),
-        degree=2,
-    ),
+    _varied("q = k = classes", _rows([*SMALL, "Face"], WITHOUT, BOTH, "ISM"), turns=TEXT.turns),
+    _varied("degree 2 without labels", _rows(SMALL, WITHOUT, ["polynomial"], "ISM"), degree=2),
     _varied("U with degrees", _rows(SMALL, WITHOUT, ["gaussian"], "ISM"), degrees=True),
     _varied(
         "k = 1",
@@ -556,10 +528,7 @@ def cells(table, reading=CODE, keep=None):
 def _stored_as(table, reading, row):
     *place, method = row
     if reading is not TEXT:
-        return (
-            *reading.rereads.get(tuple(place), place),
-            f"{method}, {reading.name}",
-        )
+        return (*reading.rereads.get(tuple(place), place), f"{method}, {reading.name}")
     if table == "table-5.4":
         return (*place, "ISM, published" if method == "ISM" else method)
     signed = place[2] in ("squared", "multiquadratic")

@@ -94,14 +94,7 @@ def problem_of(name):
     bunch = (SETS | VARIANTS)[name]()
     sigma, weight, q = settings(name)
     X = bunch.data - bunch.data.mean(axis=0)
-    return (
-        X,
-        bunch,
-        Gaussian(sigma),
-        weight,
-        q,
-        CLUSTERS.get(name, len(set(bunch.existing))),
-    )
+    return (X, bunch, Gaussian(sigma), weight, q, CLUSTERS.get(name, len(set(bunch.existing))))
 
 
 def solver_of(method):
@@ -251,10 +244,7 @@ def verdict(row, stored):
     Of those that are equal in both the program's.
     """
     found = readings_of(row, stored)
-    score = lambda name: (
-        sum(map(bool, found[name].values())),
-        sum(found[name].values()),
-    )
+    score = lambda name: (sum(map(bool, found[name].values())), sum(found[name].values()))
     best = max(["program", *found], key=score)  # the first of equals
     return best, found[best]
 

@@ -204,11 +204,7 @@ def one(name, method, seed, form="scaled", where="all"):
         model = METHODS[method](name, c, seed, Z).fit(Z)
         seconds = time.perf_counter() - start
         labels = model.labels_ if where == "all" else model.predict(X)
-    found = {
-        "NMI": nmi(y, labels),
-        "NMI, trained": nmi(z, model.labels_),
-        "seconds": seconds,
-    }
+    found = {"NMI": nmi(y, labels), "NMI, trained": nmi(z, model.labels_), "seconds": seconds}
     images = model.images(X) if method in PEERS and where == "part" else None
     if images is not None:  # as section 4.4 clusters all samples by a part
         means = KMeans(c, n_init=10, random_state=seed)
@@ -323,13 +319,7 @@ READINGS = {
     "DEC": ["DEC", "DEC, layer by layer", "DEC, layer by layer, a hundredth"],
     "IMSAT": ["IMSAT", "IMSAT, 800 steps", "IMSAT, leaking"],
     "SN": ["SN, searched", "SN", "SN, untuned", "SN, its program"],
-    "SC": [
-        "SC",
-        "SC, sigma of Table 4.1",
-        "SC, unit rows",
-        "SC, no diagonal",
-        "SC, 10 neighbours",
-    ],
+    "SC": ["SC", "SC, sigma of Table 4.1", "SC, unit rows", "SC, no diagonal", "SC, 10 neighbours"],
 }
 """What a comparator's column may have been, the plain one first; scaled features before raw."""
 LABELS = {"all": "NMI", "part": "new"}
