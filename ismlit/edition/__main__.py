@@ -1,7 +1,5 @@
 """List claims by chapter and verdict; say all about one; run its check again."""
 
-from __future__ import annotations
-
 import argparse
 
 try:

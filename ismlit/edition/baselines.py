@@ -9,8 +9,6 @@ many. They test no second order: a start at a saddle or minimum is where they st
 `history` holds ``objective`` and ``passes`` only.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -306,25 +304,12 @@ class _Spent(Exception):
 class _Descent:
     """The problem, the start, its scale ||Phi||, and the objective after each pass that counts."""
 
-    def __init__(
-        self,
-        X,
-        gamma,
-        kernel,
-        q,
-        *,
-        init="taylor",
-        tol=1e-6,
-        max_iter=1000,
-        max_passes=None,
-        n_jobs=None,
-        random_state=None,
-    ):
-        self.problem = problem = as_problem(X, gamma, kernel, n_jobs)
+    def __init__(self, X, gamma, kernel, q, tol=1e-6, max_iter=1000, max_passes=None, **start):
+        self.problem = problem = as_problem(X, gamma, kernel)
         self.max_iter, self.before = max_iter, problem.count.passes
         self.max_passes = np.inf if max_passes is None else max_passes
         check_options(problem, q, tol, max_iter)
-        self.start = first_frame(problem, q, init, random_state).astype(float)
+        self.start = first_frame(problem, q, **{"init": "taylor"} | start).astype(float)
         self.n_start_passes = problem.count.passes - self.before
         J, phi = problem.objective_and_phi(self.start)
         check_signal(problem, J, phi)

@@ -1,7 +1,5 @@
 """Theorem 6.1's network: no training, W from class sums, bandwidths by a stated rule."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -4,8 +4,6 @@ A case takes from its `Draw` what it speaks of. What was taken is noted, so that
 say over which family it was drawn.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

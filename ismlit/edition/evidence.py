@@ -7,8 +7,6 @@ what an experiment stored, `from_print` on the thesis's numbers alone; and `one_
 Each is tried on spoilt variants of itself. One that a variant passes too is refused.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -7,8 +7,6 @@ Very many points are a picture within the drawing. `register` tells a notebook's
 ``tools/execute_notebooks.py`` calls it there before the first cell.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

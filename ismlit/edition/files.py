@@ -1,7 +1,5 @@
 """Where the book's files lie: ``book/`` in a checkout, a copy inside an installed wheel."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

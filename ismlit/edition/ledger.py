@@ -1,7 +1,5 @@
 """The ledger of claims, read from ``book/claims/*.yml``: the one source of every verdict."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache

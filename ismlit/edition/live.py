@@ -6,8 +6,6 @@ script (`templates/turning.js`) that does what `published_path` and the solver's
 and is tested against them.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import warnings

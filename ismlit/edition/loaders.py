@@ -4,8 +4,6 @@ They come from commit-pinned public addresses through pooch. The cache folder is
 when set, else pooch's own; nothing is downloaded that is already there.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Networks of chapters 4 and 6 as the thesis describes them, beside the library's own."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ Colours are Okabe and Ito's, which stay apart for colour-blind readers; line sty
 repeats what colour says.
 """
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap

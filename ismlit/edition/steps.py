@@ -4,8 +4,6 @@ The matrices have the sizes of the small symbolic problem on which a line can be
 printed does not depend on them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import sympy as sp

@@ -1,7 +1,5 @@
 """Which bandwidth, weight and q for KDAC: a grid of fits, and the rules of section 3.5."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The thesis's experiments, a module a table: ``python -m ismlit.edition.experiments``."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -7,8 +7,6 @@ clusterings found at once the one least like the known clustering is taken. Made
 five times, on the others every method has three seeds. ``pip install 'ismlit[peers]'`` for ClustPy.
 """
 
-from __future__ import annotations
-
 import contextlib
 import time
 import warnings

@@ -5,8 +5,6 @@ by three inner folds. Accuracy, log loss, seconds of a processor, and how often 
 keeps its word. Made sets with noise or with nothing to learn show where each gains and fails.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from functools import partial

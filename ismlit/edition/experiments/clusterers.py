@@ -5,8 +5,6 @@ index) on both, and seconds of a processor. Spectral clustering has no map for n
 gets nearest neighbours, or the extension of its eigenvectors.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 

@@ -3,8 +3,6 @@
 For each: how the last of many steps moves, and how far below the safeguarded solver's J it stays.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

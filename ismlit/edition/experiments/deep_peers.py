@@ -5,8 +5,6 @@ as in the program that it names. DEC's paper takes 300 000 steps, hours a run on
 of them here.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import warnings

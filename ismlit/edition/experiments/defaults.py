@@ -5,8 +5,6 @@ are drawn four times. *clusters* and *second clustering*: agreement with the cla
 method is shown.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 

@@ -5,8 +5,6 @@ program leave a cell unexplained. NMI in percent, seed by seed; whether a cluste
 only, of which the NMI is undefined, is stored as well.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How far the kernel dependence network scales: exact, and with random features."""
 
-from __future__ import annotations
-
 import resource
 import time
 import warnings

@@ -4,8 +4,6 @@ For every draw: NMI (percent) of the spectral start, of the clusters found, and 
 all 3000 points by the network.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -6,8 +6,6 @@ method is fitted on the whole training part, a support vector machine classifies
 and the test part says how well.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Callable

@@ -6,8 +6,6 @@ takes few; SM's U is one turn late, DG's kernel is never renewed; U starts from 
 clustering; the ten random starts are the authors'; and the cost counts labels found as known.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace

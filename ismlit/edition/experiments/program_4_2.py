@@ -7,8 +7,6 @@ weighs as much as HSIC does at the start, times `weight`; K has no diagonal; the
 the rows of U, scaled to length 1; then a second phase without the error, whose U is one-hot.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cache
 

@@ -7,8 +7,6 @@ until their worst batch no longer improves; the MSE net regresses the number of 
 sum of its outputs; and the labels of a test part are renumbered by themselves, for them alone.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from dataclasses import dataclass

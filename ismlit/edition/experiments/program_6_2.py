@@ -6,8 +6,6 @@ first of a falling grid with which H rises, and the grid ends at 0. The text has
 beam search looks for class-sum networks (`ismlit.edition.construction`) with its bandwidths.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.preprocessing import scale

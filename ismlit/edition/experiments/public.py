@@ -8,8 +8,6 @@ training part: two components, then five nearest neighbours; with more than thre
 k - 1 components for k of them; and classifiers. On all rows: clusterers that are told k.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from functools import partial

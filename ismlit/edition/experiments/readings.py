@@ -5,8 +5,6 @@ thesis; its cells are the rows that `table_5_4` and `table_5_5` compute at lengt
 published program, restated and run anew. `VARIATIONS` change one thing of it each.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ The rules are those by which the notebooks decide about a row, applied number by
 reader can see by how much a row misses; the reading is the one that fits, or the nearest.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ismlit.edition import printed, results

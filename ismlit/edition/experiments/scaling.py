@@ -3,8 +3,6 @@
 Times depend on the machine; slopes and ratios within one run do so less.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from functools import partial

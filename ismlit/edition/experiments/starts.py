@@ -4,8 +4,6 @@ The seed draws the data as well, so that a start which does not hang on it varie
 KDAC's default: from the median distance down, each time also from where it was.
 """
 
-from __future__ import annotations
-
 import warnings
 from functools import partial
 

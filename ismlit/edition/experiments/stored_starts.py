@@ -4,8 +4,6 @@ A pickle is a program for a stack of values. That of a list of arrays always has
 matched as text, from the first character to the last; a file of any other form is refused.
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 from pathlib import Path

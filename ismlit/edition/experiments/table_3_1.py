@@ -5,8 +5,6 @@ the stored rows, H being in the objective), and as the authors' program ran ("pr
 `program_3_1`). "ISM, exact" is ours.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from functools import cache, partial

@@ -6,8 +6,6 @@ printed number does not follow from it, both ways are run: scaled and raw featur
 the authors' program ran it, in `program_4_2`. `Beside` puts all of them next to the print.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from importlib.util import find_spec

@@ -7,8 +7,6 @@ epochs, a target without degrees, and lambda times 1000 on the sum of squares of
 its second phase is kept too, in which the clusters' indicators are U and lambda is 0.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

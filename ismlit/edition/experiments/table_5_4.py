@@ -5,8 +5,6 @@ classes, delta = 0.01, support vector machine on XW, ten folds. What it leaves o
 the printed numbers suggest, is a *reading* of the cost; each changes one thing only.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from functools import partial

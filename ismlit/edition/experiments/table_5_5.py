@@ -3,8 +3,6 @@
 With the printed sign the squared and multiquadratic formulas are distances; both signs are run.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from ismlit import Gaussian, Kernel, Linear, Polynomial, median_distance, published_ism

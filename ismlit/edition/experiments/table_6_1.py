@@ -6,8 +6,6 @@ and peers. Every fold's training part is scaled by its own mean and deviation; i
 those of the training part, and (as the published runs did) by its own.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from functools import partial

@@ -1,7 +1,5 @@
 """The objective of images under a Gaussian kernel, and its gradient: pairs attract or repel."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ismlit import Gaussian, centre

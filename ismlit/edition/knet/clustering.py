@@ -5,8 +5,6 @@ that the Gram matrix of the images agrees with a spectral embedding U of the sam
 renewed from the images, in turns; k-means on the images gives clusters, for new samples too.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Integral
