@@ -270,14 +270,8 @@ def plot_loadings(W, feature_names, ax=None, order=None):
     for k in range(W.shape[1]):
         place = np.arange(len(W)) + (W.shape[1] / 2 - k - 0.5) * height
         hatch = ("", "///", "...")[k % 3]
-        ax.barh(
-            place,
-            W[order, k],
-            height,
-            color=look(k)["color"],
-            hatch=hatch,
-            label=f"component {k + 1}",
-        )
+        style = dict(color=look(k)["color"], hatch=hatch, label=f"component {k + 1}")
+        ax.barh(place, W[order, k], height, **style)
     ax.set_yticks(range(len(W)), [feature_names[i] for i in order], fontsize="small")
     ax.plot([0, 0], [-0.5, len(W) - 0.5], color="0.5", linewidth=0.8)  # not through the legend
     ax.set_xlabel("weight")

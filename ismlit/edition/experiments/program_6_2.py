@@ -12,7 +12,8 @@ from sklearn.preprocessing import scale
 from tqdm import tqdm
 
 from ismlit.edition.construction import class_sum_images
-from ismlit.edition.experiments import SEED, shortened, table_6_1
+from ismlit.edition.experiments import SEED, shortened
+from ismlit.edition.experiments.table_6_1 import data_of
 from ismlit.edition.measures import ideal_hsic
 from ismlit.problems.gamma import label_gamma
 
@@ -116,11 +117,6 @@ def searched(X, y, least, layers=DEEPEST, beam=BEAM):
 
 
 # ---------------------------------------------------------------- rows
-
-
-def data_of(name):
-    """X (n, d) as it is read, and y."""
-    return table_6_1.data_of(name)
 
 
 def rows(only="", folds=SEEDS, jobs=1):

@@ -422,6 +422,8 @@ def judged(value, found):
 
 
 KNETS = ("KNet EIG", "KNet SMA")
+WAYS = {"text": "by the text", "program": "by the program", "ours": "ours"}
+"""Readings of KNet, and what they are called on a page."""
 
 
 class Beside:
@@ -460,14 +462,13 @@ class Beside:
 
     def knet_rows(self):
         """A row for each of KNet's cells: the text, the program, ours, and what else is near."""
-        kinds = {"text": "by the text", "program": "by the program", "ours": "ours"}
         for key in self.by:
             if key[1] in KNETS:
                 row = {"": f"{key[0]} {key[1].removeprefix('KNet ')}", "printed": self._print(key)}
-                for kind, label in kinds.items():
+                for kind, label in WAYS.items():
                     values = self.by[key].get(kind)
                     row[label] = shown(self.value[key], values) if values else "not run"
-                yield row | {"also near": self._others(key, kinds) or "-"}
+                yield row | {"also near": self._others(key, WAYS) or "-"}
 
     def _print(self, key):
         sd = self.cells[key].get("sd")
@@ -533,49 +534,39 @@ class Beside:
             return ("program" if "program" in own else "beside") if own else "ours"
         return "program" if self.plain(key)[0] in found else "beside"
 
-    def count(self, keys, kind=None, off=0):
-        """How many of the cells come out by a kind of reading, or by any but our algorithm.
-
-        With `off` each printed number is made wrong by so many points, up or else down.
-        """
-        served = lambda how: how == kind if kind else how != "ours"
-        return sum(
-            any(near(_wrong(self.value[k], off), v) for how, v in self.by[k].items() if served(how))
-            for k in keys
-        )
+    def _count(self, keys, values_of, off=0):
+        """How many cells come out by one of some values, each print made wrong by `off`."""
+        wanted = {key: _wrong(self.value[key], off) for key in keys}
+        return sum(any(near(wanted[key], v) for v in values_of(key)) for key in keys)
 
     def tallies(self):
         """How many cells come out, by KNet's readings, plainly, and by any; and of wrong prints.
 
         Of a reading of KNet those cells count that it was run for.
         """
-        rivals = [k for k in self.by if k[1] not in KNETS]
-        plainly = lambda off=0: sum(
-            near(_wrong(self.value[k], off), self.plain(k)[1]) for k in rivals
-        )
-        some = lambda keys, *kinds: lambda off=0: self.count(keys, *kinds, off=off)
         lines = []
-        for what, kind in (
-            ("by the text", "text"),
-            ("by the program", "program"),
-            ("ours", "ours"),
-        ):
+        for kind, label in WAYS.items():
             run = [k for k, found in self.by.items() if k[1] in KNETS and kind in found]
-            lines.append((f"KNet, {what}", some(run, kind), run))
+            lines.append((f"KNet, {label}", run, lambda key, kind=kind: [self.by[key][kind]]))
+        rivals = [k for k in self.by if k[1] not in KNETS]
+        some = lambda key: [v for how, v in self.by[key].items() if how != "ours"]
         lines += [
-            ("the others, plainly", plainly, rivals),
-            ("the others, by some reading", some(rivals), rivals),
-            ("all, by some reading", some(self.by), self.by),
+            ("the others, plainly", rivals, lambda key: [self.plain(key)[1]]),
+            ("the others, by some reading", rivals, some),
+            ("all, by some reading", [*self.by], some),
         ]
         return [
             {
-                "cells": what,
-                "come out": count(),
+                "cells": label,
+                "come out": self._count(keys, values_of),
                 "of": len(keys),
-                "had the print been wrong": f"{np.mean([count(off) for off in WRONG]):.1f}",
+                "had the print been wrong": f"{self._by_chance(keys, values_of):.1f}",
             }
-            for what, count, keys in lines
+            for label, keys, values_of in lines
         ]
+
+    def _by_chance(self, keys, values_of):
+        return np.mean([self._count(keys, values_of, off) for off in WRONG])
 
     def verdicts_on(self, name):
         """{KNet's cell on a set by the program, and another reading that is near: whether}."""
