@@ -1,8 +1,10 @@
 """The thesis's experiments, a module a table: ``python -m ismlit.edition.experiments``."""
 
+import warnings
 from itertools import product
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler, scale
@@ -74,6 +76,22 @@ def scaled_folds(X, y):
     for a, b in StratifiedKFold(5, shuffle=True, random_state=SEED).split(X, y):
         scaler = StandardScaler().fit(X[a])
         yield scaler.transform(X[a]), scaler.transform(X[b]), y[a], y[b]
+
+
+def clocked(clock, run, *given, **options):
+    """What a call returns, and its seconds by a clock of `time`.
+
+    Its warnings are ignored: what does not converge is a result here.
+    """
+    began = clock()
+    with warnings.catch_warnings(action="ignore"):
+        found = run(*given, **options)
+    return found, clock() - began
+
+
+def several(run, calls, jobs=1):
+    """`over_runs` of what `run` gives of the arguments of each call, so many at once."""
+    return over_runs(Parallel(jobs)(delayed(run)(*call) for call in calls))
 
 
 def over_runs(found):

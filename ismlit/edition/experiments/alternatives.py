@@ -8,11 +8,10 @@ five times, on the others every method has three seeds. ``pip install 'ismlit[pe
 """
 
 import contextlib
-import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
+from time import process_time
 
 import numpy as np
 from scipy.linalg import orth
@@ -22,7 +21,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 
 from ismlit import Gaussian, centre, datasets, one_hot
-from ismlit.edition.experiments import SEED, over_runs
+from ismlit.edition.experiments import SEED, clocked, over_runs
 from ismlit.edition.experiments.defaults import moons
 from ismlit.edition.experiments.table_3_1 import problem_of
 from ismlit.estimators.kdac import KDAC, novelty
@@ -267,11 +266,7 @@ def one(name, method, count=None):
     """
     found, run = [], methods()[method]
     for seed, task in enumerate(tasks(name, count), SEED):
-        began = time.process_time()
-        # what converged and what not is seen in the result
-        with warnings.catch_warnings(action="ignore"):
-            candidates = run(task, seed)
-        seconds = time.process_time() - began
+        candidates, seconds = clocked(process_time, run, task, seed)
         agreement = [normalized_mutual_info_score(task.sought, c) for c in candidates]
         found.append(
             {

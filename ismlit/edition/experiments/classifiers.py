@@ -5,10 +5,10 @@ by three inner folds. Accuracy, log loss, seconds of a processor, and how often 
 keeps its word. Made sets with noise or with nothing to learn show where each gains and fails.
 """
 
-import time
 import warnings
 from functools import partial
 from itertools import islice
+from time import process_time
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -26,7 +26,7 @@ from sklearn.utils import Bunch
 
 from ismlit import KernelDependenceNetwork, datasets, median_distance, one_hot
 from ismlit.edition import loaders
-from ismlit.edition.experiments import SEED, named, over_runs, scaled_folds
+from ismlit.edition.experiments import SEED, clocked, named, over_runs, scaled_folds
 
 PUBLIC = {
     "iris": shipped.load_iris,
@@ -148,17 +148,14 @@ def arrays(name):
 def one(method, A, B, y_A, y_B):
     """A method trained on A (n, d), y_A and tried on B (m, d), y_B, as a dict of numbers."""
     with warnings.catch_warnings(action="ignore"):  # a fit that stops short is a result here
-        start = time.process_time()
-        model = METHODS[method]().fit(A, y_A)
-        middle = time.process_time()
-        given = model.predict(B)
-        end = time.process_time()
+        model, seconds = clocked(process_time, METHODS[method]().fit, A, y_A)
+        given, more = clocked(process_time, model.predict, B)
         found = {
             "train": float(model.score(A, y_A)),
             "test": float(np.mean(given == y_B)),
             "balanced": float(balanced_accuracy_score(y_B, given)),
-            "seconds": middle - start,
-            "seconds to predict": end - middle,
+            "seconds": seconds,
+            "seconds to predict": more,
         }
     if isinstance(model, KernelDependenceNetwork):
         found |= of_network(model)

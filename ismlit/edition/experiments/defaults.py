@@ -5,8 +5,8 @@ are drawn four times. *clusters* and *second clustering*: agreement with the cla
 method is shown.
 """
 
-import time
 import warnings
+from time import perf_counter
 
 import numpy as np
 from sklearn import datasets as sets
@@ -20,7 +20,7 @@ from sklearn.preprocessing import scale
 
 from ismlit import KDAC, SupervisedIKDR, UnsupervisedIKDR, datasets
 from ismlit.edition import loaders
-from ismlit.edition.experiments import SEED, named, scaled_folds
+from ismlit.edition.experiments import SEED, clocked, named, scaled_folds
 from ismlit.edition.knet import KNetClustering
 
 
@@ -159,9 +159,8 @@ def reduction(name, method):
     """Accuracy on each fold of each draw, and seconds of each reduction."""
     scores, seconds = [], []
     for A, B, a, b in folds_of(name):
-        began = time.perf_counter()
-        step = clone(REDUCTIONS[method]).fit(A, a)
-        seconds.append(time.perf_counter() - began)
+        step, spent = clocked(perf_counter, clone(REDUCTIONS[method]).fit, A, a)
+        seconds.append(spent)
         # LDA gives all its components; the others have two
         near = KNeighborsClassifier(5).fit(step.transform(A)[:, :2], a)
         scores.append(float(near.score(step.transform(B)[:, :2], b)))
@@ -178,21 +177,19 @@ def folds_of(name):
 def clustering(name, method):
     """Agreement with the classes."""
     X, y = UNLABELLED[name]()
-    began = time.perf_counter()
-    labels = clusterers(len(set(y)))[method].fit_predict(scale(X))
-    return _agreement(y, labels, began)
+    model = clusterers(len(set(y)))[method]
+    return _agreement(y, *clocked(perf_counter, model.fit_predict, scale(X)))
 
 
 def second_clustering(name, method):
     """Agreement with the clustering sought, another being known."""
     X, known, sought = TWO_VIEWS[name]()
     model = KDAC(len(set(sought)), random_state=SEED, **ALTERNATIVES[method])
-    began = time.perf_counter()
-    return _agreement(sought, model.fit(scale(X), known).labels_, began)
+    _, seconds = clocked(perf_counter, model.fit, scale(X), known)
+    return _agreement(sought, model.labels_, seconds)
 
 
-def _agreement(y, labels, began):
-    seconds = time.perf_counter() - began
+def _agreement(y, labels, seconds):
     return {"NMI": float(normalized_mutual_info_score(y, labels)), "seconds": seconds}
 
 

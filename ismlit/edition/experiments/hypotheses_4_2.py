@@ -8,12 +8,11 @@ only, of which the NMI is undefined, is stored as well.
 import warnings
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 
-from ismlit.edition.experiments import median, over_runs
+from ismlit.edition.experiments import median, several
 from ismlit.edition.experiments.program_4_2 import part_of
 from ismlit.edition.experiments.table_4_2 import RATIO, SETS, SHARE, Gram, Rows, data_of, nmi
 from ismlit.solvers.spectral import cluster_rows
@@ -117,9 +116,9 @@ def rows(only="", folds=10, jobs=1):
     for name, where, method, hypothesis in wanted():
         if f"{name}/{method}/".startswith(only):
             seeds = range(min(folds, 10 if hypothesis in STARTS else SEEDS))
-            found = Parallel(jobs)(delayed(one)(name, where, hypothesis, s) for s in seeds)
+            found = several(one, [(name, where, hypothesis, seed) for seed in seeds], jobs)
             key = {"set": name, "where": where, "method": method, "hypothesis": hypothesis}
-            yield key | {k: [_short(v) for v in vs] for k, vs in over_runs(found).items()}
+            yield key | {k: [_short(v) for v in vs] for k, vs in found.items()}
 
 
 def _short(value):

@@ -7,10 +7,9 @@ all 3000 points by the network.
 import warnings
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.neighbors import KNeighborsClassifier
 
-from ismlit.edition.experiments import over_runs
+from ismlit.edition.experiments import several
 from ismlit.edition.experiments.table_4_2 import data_of, knet, nmi
 from ismlit.solvers.spectral import cluster_rows
 
@@ -54,5 +53,6 @@ def rows(only="", folds=10, jobs=1):
     for method, options in METHODS.items():
         if method.startswith(only):
             draws = DRAWS if folds > 2 else folds
-            found = Parallel(jobs)(delayed(one)(options, draw) for draw in range(draws))
-            yield {"method": method} | over_runs(found)
+            yield {"method": method} | several(
+                one, [(options, draw) for draw in range(draws)], jobs
+            )

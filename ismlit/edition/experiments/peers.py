@@ -6,11 +6,11 @@ method is fitted on the whole training part, a support vector machine classifies
 and the test part says how well.
 """
 
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from time import perf_counter
 
 import numpy as np
 from scipy.linalg import solve
@@ -27,7 +27,7 @@ from sklearn.utils import Bunch
 
 from ismlit import SupervisedIKDR, datasets, median_distance
 from ismlit.edition import results
-from ismlit.edition.experiments import SEED, over_runs
+from ismlit.edition.experiments import SEED, clocked, over_runs
 from ismlit.problems.grassmann import principal_angles
 
 FACTORS = (1.0, 0.5, 0.25, 0.125, 2.0)
@@ -327,16 +327,14 @@ def row(name, method, q, *, folds=10):
         if peer is None:
             found.append({"test accuracy": accuracy(None, train, test, y[a], y[b])})
             continue
-        start = time.perf_counter()
-        choice = chosen(peer, train, y[a], t[a], q, SETS[name].inner)
-        middle = time.perf_counter()
-        fitted = peer.fit(train, y[a], t[a], q, choice)
-        end = time.perf_counter()
+        task = train, y[a], t[a], q
+        choice, before = clocked(perf_counter, chosen, peer, *task, SETS[name].inner)
+        fitted, seconds = clocked(perf_counter, peer.fit, *task, choice)
         found.append(
             {
                 "test accuracy": float(accuracy(fitted, train, test, y[a], y[b])),
-                "seconds": end - middle,
-                "seconds of the choice": middle - start,
+                "seconds": seconds,
+                "seconds of the choice": before,
                 "chosen": choice,
             }
         )

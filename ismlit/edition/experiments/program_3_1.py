@@ -6,11 +6,11 @@ takes few; SM's U is one turn late, DG's kernel is never renewed; U starts from 
 clustering; the ten random starts are the authors'; and the cost counts labels found as known.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
+from time import process_time
 
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
@@ -19,7 +19,7 @@ from sklearn.utils import Bunch
 
 from ismlit import Gaussian, centre, gram, one_hot
 from ismlit.edition import loaders, printed
-from ismlit.edition.experiments import SEED, cayley_search, median
+from ismlit.edition.experiments import SEED, cayley_search, clocked, median
 from ismlit.edition.experiments.stored_starts import read_arrays
 from ismlit.solvers.spectral import cluster_rows
 
@@ -395,8 +395,7 @@ def starts_of(method, init, count=SPECTRAL):
 
 def one(reading, method="ISM", start=None):
     """One run as a dict of numbers."""
-    began = time.process_time()
-    W, U, steps = zip(*turns(reading, method, start))
-    seconds = time.process_time() - began
+    taken, seconds = clocked(process_time, list, turns(reading, method, start))
+    W, U, steps = zip(*taken)
     found = measured(reading, W[-1], U[-1])[0]
     return found | {"turns": len(steps), "steps": int(sum(steps)), "seconds": seconds}

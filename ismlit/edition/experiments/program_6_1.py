@@ -7,13 +7,12 @@ until their worst batch no longer improves; the MSE net regresses the number of 
 sum of its outputs; and the labels of a test part are renumbered by themselves, for them alone.
 """
 
-import time
 import warnings
 from dataclasses import dataclass
 from itertools import product
+from time import perf_counter
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist, pdist, squareform
 from scipy.special import log_softmax
@@ -23,7 +22,7 @@ from tqdm import tqdm
 
 from ismlit import ConstantKernelError, Gaussian, Problem, centre, label_gamma, published_ism
 from ismlit.edition import results
-from ismlit.edition.experiments import SEED, over_runs, shortened, table_6_1
+from ismlit.edition.experiments import SEED, clocked, several, shortened, table_6_1
 from ismlit.edition.experiments.program_4_2 import LEAST, WINDOW, started
 from ismlit.edition.knet.perceptron import Adam
 from ismlit.solvers.starts import starting_point
@@ -278,10 +277,8 @@ def one(name, method, k, depth=None):
     """One fold of one row, as a dict of numbers."""
     A, y, B, truth = fold_of(name, k)
     rng = np.random.RandomState(1000 * SEED + k)
-    start = time.perf_counter()
     if method != "H":
-        net, worst = perceptron(method, A, y, depth, rng)
-        seconds = time.perf_counter() - start
+        (net, worst), seconds = clocked(perf_counter, perceptron, method, A, y, depth, rng)
         found, guess = net(A.astype(np.float32)), classes_of(method, net(B.astype(np.float32)))
         return {
             "train": float(np.mean(classes_of(method, found) == y)),
@@ -292,8 +289,7 @@ def one(name, method, k, depth=None):
             "worst": worst[-1],
             "L": depth,
         } | of_outputs(method, found, y)
-    model = network(A, y, rng)
-    seconds = time.perf_counter() - start
+    model, seconds = clocked(perf_counter, network, A, y, rng)
     inputs = [through(model.layers[:l], A) for l in range(len(model.layers))]
     layers = [measured(*pair, y) for pair in zip(model.layers, inputs)]
     sequences = {key: [layer[key] for layer in layers] for key in layers[0]}
@@ -318,8 +314,6 @@ def rows(only="", folds=10, jobs=1):
             continue
         count = min(folds, FOLDS[method][name])
         depth = depths[name] if method != "H" else [None] * count
-        row = over_runs(
-            Parallel(jobs)(delayed(one)(name, method, k, depth[k]) for k in range(count))
-        )
+        row = several(one, [(name, method, k, depth[k]) for k in range(count)], jobs)
         depths |= {name: row["L"]} if method == "H" else {}
         yield {"set": name, "method": method} | shortened(row)

@@ -5,11 +5,11 @@ thesis; its cells are the rows that `table_5_4` and `table_5_5` compute at lengt
 published program, restated and run anew. `VARIATIONS` change one thing of it each.
 """
 
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from sklearn.svm import SVC
 from ismlit import Gaussian, Kernel, Linear, Multiquadratic, Polynomial, RelativeGaussian, Squared
 from ismlit.edition import printed, results
 from ismlit.edition.baselines import dimension_growth
-from ismlit.edition.experiments import SEED, SETS, cayley_search, over_runs, prepared
+from ismlit.edition.experiments import SEED, SETS, cayley_search, clocked, over_runs, prepared
 from ismlit.problems.bandwidth import median_distance
 from ismlit.problems.gamma import DenseGamma, Gamma, centre, embedding_gamma, label_gamma, one_hot
 from ismlit.problems.grassmann import top_eigenvectors
@@ -280,9 +280,7 @@ def with_labels(reading, name, kernel, solver, folds):
         made, unit = reading.kernel(kernel, A, q)
         rng = np.random.default_rng([SEED, i])
         task = Task(A, label_gamma(y_A), made, q, reading.diagonal, rng)
-        began = time.perf_counter()
-        W = solver(task)
-        seconds = time.perf_counter() - began
+        W, seconds = clocked(perf_counter, solver, task)
         machine = SVC(gamma=reading.svm).fit(A @ W, y_A)
         Z, y = (B @ W, y_B) if reading.scored[name] == "test" else (A @ W, y_A)
         cost = task.cost(W) / unit
@@ -296,7 +294,7 @@ def without_labels(reading, name, kernel, solver):
     q, k = reading.turns[name]
     made, unit = reading.kernel(kernel, X, q)
     rng = np.random.default_rng(SEED)
-    began = time.perf_counter()
+    began = perf_counter()
     K = gram(RelativeGaussian(local_widths(X)), X)
     values, U = leading(zeroed(K, reading), k, degrees=reading.degrees)
     for _ in range(MOST_TURNS):
@@ -307,7 +305,7 @@ def without_labels(reading, name, kernel, solver):
         values, U = leading(K, k, degrees=reading.degrees)
         if np.linalg.norm(values - before) < 0.01 * np.linalg.norm(before):
             break
-    seconds = time.perf_counter() - began
+    seconds = perf_counter() - began
     V = leading(K, k, centred=False)[1]
     clusters = cluster_rows(V, k, SEED)
     labels = {"classes": y, "clusters": clusters}

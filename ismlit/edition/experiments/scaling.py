@@ -3,18 +3,17 @@
 Times depend on the machine; slopes and ratios within one run do so less.
 """
 
-import time
 import warnings
 from functools import partial
+from time import perf_counter
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh, lobpcg
-from sklearn.exceptions import ConvergenceWarning
 
 from ismlit import Gaussian, Polynomial, Problem, ism, label_gamma, median_distance
 from ismlit.datasets import make_four_gaussians
-from ismlit.edition.experiments import SEED
+from ismlit.edition.experiments import SEED, clocked
 from ismlit.edition.experiments.table_5_4 import METHODS
 from ismlit.edition.measures import alternative_gamma
 from ismlit.problems.pairs import add_both_ways
@@ -124,9 +123,8 @@ def timed(what, size, runs, turns=3, told=lambda found: {}):
     for method, run in runs.items():
         best = np.inf
         for _ in range(turns):
-            start = time.perf_counter()
-            found = run()
-            best = min(best, time.perf_counter() - start)
+            found, seconds = clocked(perf_counter, run)
+            best = min(best, seconds)
         yield dict(what=what, method=method, size=int(size), seconds=best, **told(found))
 
 
@@ -214,10 +212,9 @@ PARTS = (solvers_by_n, eigensolvers_by_d, modes_by_n, passes_by_d, passes_by_q)
 
 def rows(only="", folds=10, jobs=1):
     """All parts, or those whose name starts with `only`; fewer than ten folds means quick."""
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        for part in PARTS:
-            if part.__name__.startswith(only):
-                yield from part(folds < 10)
+    for part in PARTS:
+        if part.__name__.startswith(only):
+            yield from part(folds < 10)
 
 
 def slopes(rows, what, upper=True):

@@ -6,13 +6,12 @@ printed number does not follow from it, both ways are run: scaled and raw featur
 the authors' program ran it, in `program_4_2`. `Beside` puts all of them next to the print.
 """
 
-import time
 import warnings
 from importlib.util import find_spec
 from itertools import product
+from time import perf_counter
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.metrics import normalized_mutual_info_score, pairwise_distances
@@ -20,7 +19,7 @@ from sklearn.preprocessing import scale
 
 from ismlit import Gaussian, centre, datasets, median_distance
 from ismlit.edition import loaders
-from ismlit.edition.experiments import median, over_runs
+from ismlit.edition.experiments import clocked, median, several
 from ismlit.edition.experiments.clusterers import ByNeighbours
 from ismlit.edition.experiments.deep_peers import PEERS
 from ismlit.edition.knet.training import embedding_affinity
@@ -198,9 +197,7 @@ def one(name, method, seed, form="scaled", where="all"):
     Z, z, X, y = learnt_on(name, form, where, seed)
     c = len(np.unique(y))
     with warnings.catch_warnings(action="ignore"):  # what does not converge is a result here
-        start = time.perf_counter()
-        model = METHODS[method](name, c, seed, Z).fit(Z)
-        seconds = time.perf_counter() - start
+        model, seconds = clocked(perf_counter, METHODS[method](name, c, seed, Z).fit, Z)
         labels = model.labels_ if where == "all" else model.predict(X)
     found = {"NMI": nmi(y, labels), "NMI, trained": nmi(z, model.labels_), "seconds": seconds}
     images = model.images(X) if method in PEERS and where == "part" else None
@@ -217,8 +214,7 @@ def one(name, method, seed, form="scaled", where="all"):
 
 def row_of(name, method, form="scaled", where="all", seeds=10, jobs=1):
     """What `one` gives, as lists over the seeds."""
-    found = Parallel(jobs)(delayed(one)(name, method, seed, form, where) for seed in range(seeds))
-    return over_runs(found)
+    return several(one, [(name, method, seed, form, where) for seed in range(seeds)], jobs)
 
 
 AT_THEIR_BEST = {

@@ -8,14 +8,14 @@ its second phase is kept too, in which the clusters' indicators are U and lambda
 """
 
 import warnings
+from itertools import product
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.cluster import KMeans
 
 from ismlit import Gaussian, centre, gram
 from ismlit.edition import printed
-from ismlit.edition.experiments import over_runs, program_4_2, shortened
+from ismlit.edition.experiments import over_runs, program_4_2, several, shortened
 from ismlit.edition.experiments.table_4_2 import RATIO, data_of, knet, nmi
 from ismlit.edition.knet.perceptron import Perceptron
 from ismlit.edition.knet.training import embedding_affinity
@@ -53,10 +53,10 @@ def one(name, reading, update, value, seed):
     model = knet(name, c, seed, X, **options)
     with warnings.catch_warnings(action="ignore"):  # what does not converge is a result here
         model.fit(X)
-    Z, L = model.transform(X), Gaussian(model.sigma_)
-    height = float(np.sum(model.embedding_ * (embedding_affinity(Z, L) @ model.embedding_)))
+    Z, kernel = model.transform(X), Gaussian(model.sigma_)
+    height = float(np.sum(model.embedding_ * (embedding_affinity(Z, kernel) @ model.embedding_)))
     squares = (X - model.reconstruct(X)) ** 2
-    return _told(nmi(y, model.labels_), height, model.embedding_, gram(L, Z), squares)
+    return _told(nmi(y, model.labels_), height, model.embedding_, gram(kernel, Z), squares)
 
 
 def _told(agreement, height, U, K, squares):
@@ -118,24 +118,17 @@ def rows(only="", folds=10, jobs=1):
     SMA, which finds what EIG finds, with the last reading only.
     """
     for name in reversed(TABLES):
-        for reading in reversed(READINGS):
-            for update in UPDATES if reading == [*READINGS][-1] else ["EIG"]:
-                if f"{name}/{reading}".startswith(only):
-                    for value in lambdas(name):
-                        key = {"set": name, "reading": reading, "update": update}
-                        yield key | {"lambda": f"{value:g}"} | _row(key, value, min(folds, 3), jobs)
-        if f"{name}/{PROGRAM}".startswith(only):
-            for value in lambdas(name):
-                key = {"set": name, "reading": PROGRAM, "update": "EIG", "lambda": f"{value:g}"}
+        plan = [(reading, "EIG") for reading in (*reversed(READINGS), PROGRAM)]
+        plan.insert(1, ([*READINGS][-1], "SMA"))
+        for (reading, update), value in product(plan, lambdas(name)):
+            if not f"{name}/{reading}".startswith(only):
+                continue
+            key = {"set": name, "reading": reading, "update": update, "lambda": f"{value:g}"}
+            if reading == PROGRAM:
                 yield key | shortened(by_program(name, value, min(folds, RUNS[name])))
-
-
-def _row(key, value, seeds, jobs):
-    update = UPDATES[key["update"]]
-    found = Parallel(jobs)(
-        delayed(one)(key["set"], key["reading"], update, value, seed) for seed in range(seeds)
-    )
-    return over_runs(found)
+            else:
+                calls = [(name, reading, UPDATES[update], value, s) for s in range(min(folds, 3))]
+                yield key | several(one, calls, jobs)
 
 
 # ---------------------------------------------------------------- beside the print

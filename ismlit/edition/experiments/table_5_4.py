@@ -5,14 +5,11 @@ classes, delta = 0.01, support vector machine on XW, ten folds. What it leaves o
 the printed numbers suggest, is a *reading* of the cost; each changes one thing only.
 """
 
-import time
-import warnings
 from functools import partial
+from time import perf_counter
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.cluster import KMeans, SpectralClustering
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.model_selection import KFold
 from sklearn.svm import SVC
@@ -20,7 +17,16 @@ from sklearn.svm import SVC
 from ismlit import Gaussian, Polynomial, ism, median_distance, published_ism
 from ismlit.edition import printed
 from ismlit.edition.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
-from ismlit.edition.experiments import SEED, SETS, named, over_runs, prepared, readings
+from ismlit.edition.experiments import (
+    SEED,
+    SETS,
+    clocked,
+    named,
+    over_runs,
+    prepared,
+    readings,
+    several,
+)
 from ismlit.problems.gamma import embedding_gamma, label_gamma
 from ismlit.problems.pairs import betas, gram
 from ismlit.solvers.spectral import JointProblem, alternate, cluster_rows
@@ -58,11 +64,7 @@ def fold(X, y, kernel_of, solver, train, test):
     shift, q = X[train].mean(axis=0), len(np.unique(y))
     A, B, gamma = X[train] - shift, X[test] - shift, label_gamma(y[train])
     made = kernel_of(A, y[train])
-    start = time.perf_counter()
-    # `residual` records it
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        result = solver(A, gamma, made, q)
-    seconds = time.perf_counter() - start
+    result, seconds = clocked(perf_counter, solver, A, gamma, made, q)
     W = result.W
     found = solved(result, result.residual, seconds)
     found |= accuracies(A @ W, y[train], B @ W, y[test])
@@ -129,9 +131,7 @@ def supervised_row(name, kernel, method, *, folds=10, jobs=1):
     X, y = prepared(name)
     budget = {} if method.startswith("ISM") else {"max_passes": BUDGET.get(name)}
     kernel_of, solver = lambda A, labels: KERNELS[kernel](A), partial(METHODS[method], **budget)
-    task = delayed(partial(fold, X, y, kernel_of, solver))
-    found = Parallel(jobs)(task(a, b) for a, b in splits(name, X, folds, method))
-    return over_runs(found)
+    return several(partial(fold, X, y, kernel_of, solver), splits(name, X, folds, method), jobs)
 
 
 def unsupervised_row(name, kernel, method):
@@ -145,13 +145,8 @@ def unsupervised_row(name, kernel, method):
 def clustered(X, y, kernel, solver, large=False):
     """Alternate U and W; objective and NMI with the classes y, as lists of one."""
     q = len(np.unique(y))
-    start = time.perf_counter()
-    # `residual` and `steps` record it
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        found = alternate(
-            JointProblem(X, kernel), q, q, solver=solver, max_turns=10 if large else 50
-        )
-    seconds = time.perf_counter() - start
+    options = dict(solver=solver, max_turns=10 if large else 50)
+    found, seconds = clocked(perf_counter, alternate, JointProblem(X, kernel), q, q, **options)
     clusters = cluster_rows(found.U, q, SEED)
     Z = X @ found.W
     plain = KMeans(q, n_init=10, random_state=SEED).fit_predict(Z)

@@ -6,7 +6,7 @@ With the printed sign the squared and multiquadratic formulas are distances; bot
 from functools import partial
 
 from ismlit import Gaussian, Kernel, Linear, Polynomial, median_distance, published_ism
-from ismlit.edition.experiments import SETS, named, over_runs, prepared, readings
+from ismlit.edition.experiments import SETS, named, prepared, readings, several
 from ismlit.edition.experiments.table_5_4 import PARADIGMS, clustered, fold, splits
 from ismlit.edition.measures import aligned_sum
 
@@ -33,7 +33,7 @@ def supervised_row(name, kernel, *, folds=10):
     """What `fold` gives, as lists over the folds."""
     X, y = prepared(name)
     kernel_of = partial(made, kernel)
-    return over_runs([fold(X, y, kernel_of, PUBLISHED, *part) for part in splits(name, X, folds)])
+    return several(partial(fold, X, y, kernel_of, PUBLISHED), splits(name, X, folds))
 
 
 def rows(only="", folds=10, jobs=1):
