@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ismlit import ISMResult
+from ismlit.edition.files import optional
 from ismlit.problems.grassmann import canonical_frame, first_order_residual, outside
 from ismlit.solvers.solver import as_problem, attainable, check_options, check_signal, first_frame
 
@@ -159,32 +160,23 @@ def grassmann_trust_region(X, gamma=None, kernel=None, q=None, **options) -> ISM
     >>> round(grassmann_trust_region(*task).objective / ism(*task).objective, 2)  # doctest: +SKIP
     1.0
     """
-    try:
-        import pymanopt
-        from pymanopt.manifolds import Grassmann
-        from pymanopt.optimizers import TrustRegions
-    except ImportError as error:
-        raise ImportError(
-            "grassmann_trust_region needs pymanopt: pip install 'ismlit[notebooks]'"
-        ) from error
+    pymanopt = optional("pymanopt", "notebooks")
+    from pymanopt.manifolds import Grassmann
+    from pymanopt.optimizers import TrustRegions
 
     run = _Descent(X, gamma, kernel, q, **{"max_iter": 200} | options)
     problem = run.problem
     if q == problem.d:
         return run.result(run.start, 0, True, "W spans all features: nothing to choose")
     manifold, values = Grassmann(problem.d, q), _Values(run)
-    task = pymanopt.Problem(
-        manifold,
-        pymanopt.function.numpy(manifold)(values.cost),
-        euclidean_gradient=pymanopt.function.numpy(manifold)(values.gradient),
-        euclidean_hessian=pymanopt.function.numpy(manifold)(values.hessian),
+    on_manifold = pymanopt.function.numpy(manifold)
+    slopes = dict(
+        euclidean_gradient=on_manifold(values.gradient),
+        euclidean_hessian=on_manifold(values.hessian),
     )
-    optimizer = TrustRegions(
-        max_iterations=run.max_iter,
-        min_gradient_norm=2 * run.threshold,
-        max_time=np.inf,
-        verbosity=0,
-    )
+    task = pymanopt.Problem(manifold, on_manifold(values.cost), **slopes)
+    limits = dict(max_iterations=run.max_iter, min_gradient_norm=2 * run.threshold)
+    optimizer = TrustRegions(**limits, max_time=np.inf, verbosity=0)
     try:
         found = optimizer.run(task, initial_point=run.start)
     except _Spent:

@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
+from ismlit.edition.files import optional
+
 # `files` has address and sha256 of each file; `sets`, the files that a set needs.
 REGISTRY = json.loads((Path(__file__).parent / "registry.json").read_text(encoding="utf-8"))
 FILES = REGISTRY["sets"]
@@ -147,10 +149,7 @@ def load_flower(blanked=False):
     free: it may be computed with, not shown. There are no labels (target is None). `blanked`:
     the same with its pink flowers white, 106 colours, which the runs of Table 3.1 read.
     """
-    try:
-        from PIL import Image
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("Pillow is missing: pip install 'ismlit[notebooks]'") from error
+    Image = optional("PIL.Image", "notebooks")
     with Image.open(fetch("flower-blanked" if blanked else "flower")[0]) as image:
         pixels = np.asarray(image.convert("RGB"))
     colours, index = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True)

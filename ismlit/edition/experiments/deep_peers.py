@@ -15,19 +15,15 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 
+from ismlit.edition.files import optional
+
 PRETRAINING = 50  # epochs of an autoencoder before clusters are sought
 CLUSTERING = 50  # epochs with them
 
 
 def torch():
-    """The torch module, on one thread; without it an ImportError says what to install."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(
-            "the comparators of chapter 4 need PyTorch, ClustPy and spectralnet: "
-            "pip install ismlit[deep]"
-        ) from error
+    """The torch module, on one thread; ClustPy and spectralnet come with it."""
+    torch = optional("torch", "deep")
     torch.set_num_threads(1)
     return torch
 
