@@ -396,7 +396,7 @@ two_kinds = lambda y: np.where(y == 0, None, "a")
     [
         (
             lambda X, y: SupervisedIKDR(3).fit(np.c_[X[:, :2], X[:, :2].sum(axis=1)], y),
-            "number of directions in which X varies, 2",
+            "at most 2, the number of directions",
         ),
         (lambda X, y: SupervisedIKDR(1).fit(np.ones((178, 3)), y), "all rows of X are equal"),
         (lambda X, y: SemiSupervisedIKDR(2).fit(X, y), "3 known classes, more than n_clusters = 2"),

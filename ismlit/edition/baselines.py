@@ -9,44 +9,25 @@ many. They test no second order: a start at a saddle or minimum is where they st
 `history` holds ``objective`` and ``passes`` only.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ismlit import ISMResult
+from ismlit.edition.files import optional
 from ismlit.problems.grassmann import canonical_frame, first_order_residual, outside
-from ismlit.solvers.solver import (
-    ISMResult,
-    as_problem,
-    attainable,
-    check_options,
-    check_signal,
-    first_frame,
-)
+from ismlit.solvers.solver import as_problem, attainable, check_options, check_signal, first_frame
 
 
-def dimension_growth(
-    X,
-    gamma=None,
-    kernel=None,
-    q: int | None = None,
-    *,
-    init="taylor",
-    tol: float = 1e-6,
-    max_iter: int = 1000,
-    max_passes: int | None = None,
-    n_jobs: int | None = None,
-    random_state=None,
-) -> ISMResult:
+def dimension_growth(X, gamma=None, kernel=None, q=None, **options) -> ISMResult:
     """Greedy ascent, one column of W at a time (DG; Niu, Dy and Jordan 2014).
 
     Column j maximises J([w_1 .. w_j]) over unit vectors orthogonal to the earlier columns,
     which stay as they are, by gradient ascent along great circles with an Armijo search. The
     end is in general no stationary point of J over all q columns: `residual` tells.
 
-    Parameters and result as for `ismlit.ism`; `max_iter` is per column and `tol` bounds
+    Parameters and result as for `ismlit.ism`; `max_iter` (1000) is per column and `tol` bounds
     the gradient of each column relative to ||Phi|| at the start. `converged` says whether
     every column met it; the history holds the start and the steps of the last column.
 
@@ -61,23 +42,23 @@ def dimension_growth(
     >>> round(dimension_growth(*task).objective / ism(*task).objective, 2)
     0.97
     """
-    problem = as_problem(X, gamma, kernel, n_jobs)
-    run = _Descent(problem, q, init, tol, max_iter, max_passes, random_state)
+    run = _Descent(X, gamma, kernel, q, **options)
+    problem = run.problem
     W, steps, done = np.zeros((problem.d, 0)), 0, True
     last = run.start.shape[1] - 1
     for j in range(last + 1):
         start = _orthogonal(run.start[:, j], W)
         log = run.record if j == last else None  # J of fewer columns is another function
-        w, taken, settled = _grown_column(run, W, start, max_iter, log)
+        w, taken, settled = _grown_column(run, W, start, log)
         W, steps, done = np.c_[W, w], steps + taken, done and settled
     return run.result(W, steps, done, "one column after the other")
 
 
-def _grown_column(run, W, w, max_iter, record):
+def _grown_column(run, W, w, record):
     """Climb in one more column w beside the fixed W: (w, steps, whether it has settled)."""
     J, g = run.problem.objective_and_gradient(np.c_[W, w])
     length = 0.1
-    for step in range(max_iter):
+    for step in range(run.max_iter):
         slope = _orthogonal(g[:, -1], np.c_[W, w], normalise=False)
         size = np.linalg.norm(slope)
         if size <= run.threshold:
@@ -90,7 +71,7 @@ def _grown_column(run, W, w, max_iter, record):
         length, w, J, g = found
         if record is not None:
             record(J)
-    return w, max_iter, False
+    return w, run.max_iter, False
 
 
 def _armijo(run, W, w, J, direction, size, length):
@@ -104,19 +85,7 @@ def _armijo(run, W, w, J, direction, size, length):
     return None
 
 
-def stiefel_descent(
-    X,
-    gamma=None,
-    kernel=None,
-    q: int | None = None,
-    *,
-    init="taylor",
-    tol: float = 1e-6,
-    max_iter: int = 1000,
-    max_passes: int | None = None,
-    n_jobs: int | None = None,
-    random_state=None,
-) -> ISMResult:
+def stiefel_descent(X, gamma=None, kernel=None, q=None, **options) -> ISMResult:
     """The feasible method on the Stiefel manifold (SM; Wen and Yin 2013).
 
     W moves along the Cayley curve of its gradient, formed by Sherman-Morrison-Woodbury with
@@ -137,15 +106,15 @@ def stiefel_descent(
     >>> round(stiefel_descent(*task).objective / ism(*task).objective, 2)
     1.0
     """
-    problem = as_problem(X, gamma, kernel, n_jobs)
-    run = _Descent(problem, q, init, tol, max_iter, max_passes, random_state)
+    run = _Descent(X, gamma, kernel, q, **options)
+    problem = run.problem
     W = run.start
     J, G = problem.objective_and_gradient(W)
     along = _projected(W, G)
     best, reference, weight = (J, W), J, 1.0
     step, steps, done = 1e-3 / run.scale, 0, False
     while not (done := _tangent_norm(W, G) <= run.threshold):
-        if steps == max_iter or run.spent:
+        if steps == run.max_iter or run.spent:
             break
         slope = np.sum(G * along)  # half the derivative of J along the curve at 0
         while True:
@@ -174,19 +143,7 @@ def _barzilai_borwein(moved, turned, even, default):
     return np.clip(step, 1e-20, 1e20)
 
 
-def grassmann_trust_region(
-    X,
-    gamma=None,
-    kernel=None,
-    q: int | None = None,
-    *,
-    init="taylor",
-    tol: float = 1e-6,
-    max_iter: int = 200,
-    max_passes: int | None = None,
-    n_jobs: int | None = None,
-    random_state=None,
-) -> ISMResult:
+def grassmann_trust_region(X, gamma=None, kernel=None, q=None, **options) -> ISMResult:
     """Riemannian trust region with exact Hessian products (GM; Boumal and Absil 2011).
 
     Parameters and result as for `ismlit.ism`; `tol` bounds the gradient relative to
@@ -203,36 +160,27 @@ def grassmann_trust_region(
     >>> round(grassmann_trust_region(*task).objective / ism(*task).objective, 2)  # doctest: +SKIP
     1.0
     """
-    try:
-        import pymanopt
-        from pymanopt.manifolds import Grassmann
-        from pymanopt.optimizers import TrustRegions
-    except ImportError as error:
-        raise ImportError(
-            "grassmann_trust_region needs pymanopt: pip install 'ismlit[notebooks]'"
-        ) from error
+    pymanopt = optional("pymanopt", "notebooks")
+    from pymanopt.manifolds import Grassmann
+    from pymanopt.optimizers import TrustRegions
 
-    problem = as_problem(X, gamma, kernel, n_jobs)
-    run = _Descent(problem, q, init, tol, max_iter, max_passes, random_state)
+    run = _Descent(X, gamma, kernel, q, **{"max_iter": 200} | options)
+    problem = run.problem
     if q == problem.d:
         return run.result(run.start, 0, True, "W spans all features: nothing to choose")
     manifold, values = Grassmann(problem.d, q), _Values(run)
-    task = pymanopt.Problem(
-        manifold,
-        pymanopt.function.numpy(manifold)(values.cost),
-        euclidean_gradient=pymanopt.function.numpy(manifold)(values.gradient),
-        euclidean_hessian=pymanopt.function.numpy(manifold)(values.hessian),
+    on_manifold = pymanopt.function.numpy(manifold)
+    slopes = dict(
+        euclidean_gradient=on_manifold(values.gradient),
+        euclidean_hessian=on_manifold(values.hessian),
     )
-    optimizer = TrustRegions(
-        max_iterations=max_iter,
-        min_gradient_norm=2 * run.threshold,
-        max_time=np.inf,
-        verbosity=0,
-    )
+    task = pymanopt.Problem(manifold, on_manifold(values.cost), **slopes)
+    limits = dict(max_iterations=run.max_iter, min_gradient_norm=2 * run.threshold)
+    optimizer = TrustRegions(**limits, max_time=np.inf, verbosity=0)
     try:
         found = optimizer.run(task, initial_point=run.start)
     except _Spent:
-        message = f"max_passes = {max_passes} used"
+        message = f"max_passes = {run.max_passes} used"
         return run.result(values.W, len(run.objectives) - 1, False, message)
     done = _tangent_norm(found.point, values.at(found.point)[1]) <= 1.01 * run.threshold
     return run.result(found.point, found.iterations, done, found.stopping_criterion)
@@ -348,11 +296,12 @@ class _Spent(Exception):
 class _Descent:
     """The problem, the start, its scale ||Phi||, and the objective after each pass that counts."""
 
-    def __init__(self, problem, q, init, tol, max_iter, max_passes, random_state):
-        self.problem, self.before = problem, problem.count.passes
+    def __init__(self, X, gamma, kernel, q, tol=1e-6, max_iter=1000, max_passes=None, **start):
+        self.problem = problem = as_problem(X, gamma, kernel)
+        self.max_iter, self.before = max_iter, problem.count.passes
         self.max_passes = np.inf if max_passes is None else max_passes
         check_options(problem, q, tol, max_iter)
-        self.start = first_frame(problem, q, init, random_state).astype(float)
+        self.start = first_frame(problem, q, **{"init": "taylor"} | start).astype(float)
         self.n_start_passes = problem.count.passes - self.before
         J, phi = problem.objective_and_phi(self.start)
         check_signal(problem, J, phi)

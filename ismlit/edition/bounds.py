@@ -1,7 +1,5 @@
 """The sufficient conditions for a local maximum that the thesis prints: (C.73) and (3.10)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which cell of which notebook checks a claim, and running it again."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import io

@@ -1,7 +1,5 @@
 """What a cell of the book calls to hold its evidence against the ledger."""
 
-from __future__ import annotations
-
 import os
 import sys
 from html import escape

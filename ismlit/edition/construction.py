@@ -1,7 +1,5 @@
 """Theorem 6.1's network: no training, W from class sums, bandwidths by a stated rule."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,9 +7,8 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_X_y
 
+from ismlit import Gaussian, label_gamma, one_hot
 from ismlit.edition.measures import class_table, ideal_hsic
-from ismlit.problems.gamma import label_gamma, one_hot
-from ismlit.problems.kernels import Gaussian
 
 FINEST = 6  # the smallest bandwidth tried: so many times below the smallest distance
 

@@ -4,22 +4,12 @@ A case takes from its `Draw` what it speaks of. What was taken is noted, so that
 say over which family it was drawn.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np
 
+from ismlit import Gaussian, Kernel, Linear, Multiquadratic, Polynomial, RelativeGaussian, Squared
 from ismlit.edition.statements import spoilt_arrays
-from ismlit.problems.kernels import (
-    Gaussian,
-    Kernel,
-    Linear,
-    Multiquadratic,
-    Polynomial,
-    RelativeGaussian,
-    Squared,
-)
 
 SIZES = ((5, 2, 1), (8, 4, 2), (12, 5, 3))
 """Samples, features and components, in turn."""
@@ -87,7 +77,7 @@ class Draw:
     def __init__(self, index, seed=0, sizes=SIZES, kernels=tuple(KERNELS), spoil=None):
         index, size = divmod(index, len(sizes))
         gamma, kernel = divmod(index, len(kernels))
-        self._n, self._d, self._q = sizes[size]
+        self._size = sizes[size]
         self._kernel, self._gamma = kernels[kernel], GAMMAS[gamma % len(GAMMAS)]
         self._spoil = spoil
         self.seeds = np.random.SeedSequence([seed, size, index]).spawn(5)
@@ -98,23 +88,12 @@ class Draw:
         self.taken[what] = value
         return value
 
-    @property
-    def n(self):
-        """Samples."""
-        self._take("sizes", (self._n, self._d, self._q))
-        return self._n
+    def _sized(self, k):
+        return self._take("sizes", self._size)[k]
 
-    @property
-    def d(self):
-        """Features."""
-        self._take("sizes", (self._n, self._d, self._q))
-        return self._d
-
-    @property
-    def q(self):
-        """Components."""
-        self._take("sizes", (self._n, self._d, self._q))
-        return self._q
+    n = property(lambda self: self._sized(0), doc="Samples.")
+    d = property(lambda self: self._sized(1), doc="Features.")
+    q = property(lambda self: self._sized(2), doc="Components.")
 
     @cached_property
     def rng(self):
@@ -166,7 +145,7 @@ class Draw:
         """A kernel with random parameters."""
         self._take("kernels", self._kernel)
         rng = np.random.default_rng([*self.seeds[4].generate_state(1), 2])
-        return KERNELS[self._kernel](rng, self._n)
+        return KERNELS[self._kernel](rng, self._size[0])
 
     @cached_property
     def problem(self):

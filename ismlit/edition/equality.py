@@ -1,7 +1,5 @@
 """Whether two results are the same: arrays to rounding, formulas by algebra."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -7,26 +7,16 @@ what an experiment stored, `from_print` on the thesis's numbers alone; and `one_
 Each is tried on spoilt variants of itself. One that a variant passes too is refused.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ismlit.edition import tables
 from ismlit.edition.draws import KERNELS, SIZES, Draw
+from ismlit.edition.ledger import MARKS
 from ismlit.edition.statements import as_statement
 
-KNOWN = (
-    "derived",
-    "exhaustive",
-    "drawn",
-    "counterexample",
-    "recomputed",
-    "stored",
-    "printed",
-    "one case",
-)
+KNOWN = tuple(MARKS)
 """How the book can know a claim, from the strongest to the weakest."""
 
 GENERAL = ("derived", "exhaustive", "drawn")

@@ -7,8 +7,6 @@ Very many points are a picture within the drawing. `register` tells a notebook's
 ``tools/execute_notebooks.py`` calls it there before the first cell.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re
@@ -83,6 +81,13 @@ def _pixel_by_pixel(figure):
         image.set_interpolation(interpolation)
 
 
+def _saved(figure, file, form, box="tight", **options):
+    """The file, with the figure in it: in the pixels of the page, without a ground."""
+    pixels = dict(dpi=SCALE * figure.dpi, bbox_inches=box, transparent=True)
+    figure.savefig(file, format=form, **pixels, **options)
+    return file
+
+
 def drawing(figure):
     """A figure as SVG, in the page's pixels and for both themes.
 
@@ -105,18 +110,10 @@ def drawing(figure):
     """
     from matplotlib import rc_context
 
-    file = io.StringIO()
     settings = {"svg.hashsalt": "ismlit", "svg.fonttype": "path"}
     with rc_context(settings), _pixel_by_pixel(figure):
-        figure.savefig(
-            file,
-            format="svg",
-            dpi=SCALE * figure.dpi,
-            bbox_inches="tight",
-            transparent=True,
-            metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")),
-        )
-    text = file.getvalue()
+        plain = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        text = _saved(figure, io.StringIO(), "svg", metadata=plain).getvalue()
     text = text[text.index("<svg") :].rstrip()
     pixels = figure.dpi / 72
     for side in ("width", "height"):
@@ -228,10 +225,7 @@ def pixels_of(figure, box="tight", palettes=(256, 64)):
     import numpy as np
     from PIL import Image
 
-    file = io.BytesIO()
-    options = dict(dpi=SCALE * figure.dpi, bbox_inches=box, transparent=True)
-    figure.savefig(file, format="png", **options)
-    pixels = np.array(Image.open(file).convert("RGBA"))
+    pixels = np.array(Image.open(_saved(figure, io.BytesIO(), "png", box)).convert("RGBA"))
     low, high = pixels[..., :3].min(axis=-1), pixels[..., :3].max(axis=-1)
     grey = high - low < 12
     pixels[grey & (high < 110), :3] = INK

@@ -1,8 +1,10 @@
-"""Where the book's files lie: ``book/`` in a checkout, else what ``ismlit-book`` installs."""
+"""Where the book's files lie: ``book/`` in a checkout, else what ``ismlit-book`` installs.
 
-from __future__ import annotations
+And packages that the book has beside the library's.
+"""
 
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 
@@ -21,3 +23,11 @@ def book():
 def is_checkout():
     """Whether the book can be written to: not inside an installed wheel."""
     return book().name == "book"
+
+
+def optional(module, extra):
+    """A module that not every installation has, or an error that says what brings it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{module} is missing: pip install 'ismlit[{extra}]'") from error

@@ -3,8 +3,6 @@
 Sums over all pairs, with no tile, factor or half of the library's, for the pages on appendix A.4.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

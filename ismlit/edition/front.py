@@ -4,8 +4,6 @@
 README's, which moves.
 """
 
-from __future__ import annotations
-
 import io
 
 from ismlit.edition.files import book, is_checkout

@@ -1,7 +1,5 @@
 """Tables of a page: HTML in the book, lines of text elsewhere."""
 
-from __future__ import annotations
-
 from html import escape
 
 COLOURS = {"✓": "#009e73", "✗": "#d55e00"}

@@ -1,7 +1,5 @@
 """The ledger of claims, read from ``book/claims/*.yml``: the one source of every verdict."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
@@ -34,7 +32,7 @@ MARKS = {
     "printed": "¶",
     "one case": "1",
 }
-"""One character for how a claim is known."""
+"""One character for how a claim is known, from the strongest to the weakest."""
 
 SCOPES = {
     "general": "said of all cases",

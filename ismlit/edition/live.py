@@ -6,20 +6,15 @@ script (`templates/turning.js`) that does what `published_path` and the solver's
 and is tested against them.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import warnings
 
 import numpy as np
 
+from ismlit import Gaussian, Problem, label_gamma, median_distance
 from ismlit.edition.measures import class_table
 from ismlit.edition.templates import render
-from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.gamma import label_gamma
-from ismlit.problems.kernels import Gaussian
-from ismlit.problems.problem import Problem
 from ismlit.solvers.solver import CONSTANTS, ism
 
 
@@ -68,8 +63,7 @@ def published_path(problem, W, steps):
 def safeguarded_path(problem, W, steps):
     """Angles of the safeguarded solver after 1, 2, ... steps."""
     angles = [degrees(W)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is stopped on purpose
+    with warnings.catch_warnings(action="ignore"):  # it is stopped on purpose
         for step in range(1, steps + 1):
             found = ism(problem, q=1, init=W, max_iter=step)
             angles.append(degrees(found.W))

@@ -4,8 +4,6 @@ They come from commit-pinned public addresses through pooch. The cache folder is
 when set, else pooch's own; nothing is downloaded that is already there.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -16,6 +14,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
+from ismlit.edition.files import optional
+
 # `files` has address and sha256 of each file; `sets`, the files that a set needs.
 REGISTRY = json.loads((Path(__file__).parent / "registry.json").read_text(encoding="utf-8"))
 FILES = REGISTRY["sets"]
@@ -23,8 +23,7 @@ FILES = REGISTRY["sets"]
 
 def _pooch():
     """The pooch module; its progress bar warns about missing notebook widgets on import."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         import pooch
     return pooch
 
@@ -150,10 +149,7 @@ def load_flower(blanked=False):
     free: it may be computed with, not shown. There are no labels (target is None). `blanked`:
     the same with its pink flowers white, 106 colours, which the runs of Table 3.1 read.
     """
-    try:
-        from PIL import Image
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("Pillow is missing: pip install 'ismlit[notebooks]'") from error
+    Image = optional("PIL.Image", "notebooks")
     with Image.open(fetch("flower-blanked" if blanked else "flower")[0]) as image:
         pixels = np.asarray(image.convert("RGB"))
     colours, index = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True)

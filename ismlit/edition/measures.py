@@ -1,7 +1,5 @@
 """What the thesis weighs and measures: KDAC's Gamma, the ideal H, the numbers of section 6.5."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import nnls
 from scipy.special import softmax

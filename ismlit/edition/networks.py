@@ -1,21 +1,16 @@
 """Networks of chapters 4 and 6 as the thesis describes them, beside the library's own."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from ismlit import Gaussian, KernelDependenceNetwork, centre, published_ism
 from ismlit.edition.baselines import ascend
 from ismlit.edition.knet import KNetClustering, attraction
 from ismlit.edition.knet.perceptron import Perceptron
 from ismlit.edition.knet.training import Together, Trainer, identity_network, in_training
 from ismlit.estimators.base import one_of
-from ismlit.estimators.network import KernelDependenceNetwork
-from ismlit.problems.gamma import centre
-from ismlit.problems.kernels import Gaussian
 from ismlit.problems.pairs import squared_distances
-from ismlit.solvers.solver import published_ism
 
 PRETRAINING = 5000  # steps of Adam for (4.12), in batches of 64 at a rate of 0.001
 
@@ -112,15 +107,9 @@ class KNetVariant(KNetClustering):
     identity: str = "skip"
     degrees: str = "frozen"
 
-    def fit(self, X, y=None):
-        """Learn the kernel and the clusters of X (n_samples, n_features); y is ignored."""
+    def _rules(self):
         own = dict(update=one_of("eig", "sma"), identity=one_of("skip", "pretrained"))
-        for name, (test, words) in (own | {"degrees": one_of("frozen", "moving")}).items():
-            if not test(getattr(self, name)):
-                raise ValueError(
-                    f"{name} of KNetVariant must be {words}, got {getattr(self, name)!r}"
-                )
-        return super().fit(X, y)
+        return super()._rules() | own | {"degrees": one_of("frozen", "moving")}
 
     def _trainer(self, *parts):
         return VariantTrainer(*parts, self.update, self.degrees == "moving")

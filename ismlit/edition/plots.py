@@ -4,8 +4,6 @@ Colours are Okabe and Ito's, which stay apart for colour-blind readers; line sty
 repeats what colour says.
 """
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
@@ -76,6 +74,15 @@ def _legend_above(ax):
     return ax
 
 
+def _curves(ax, curves, size=3, font="small", **labels):
+    """Lines, {label: (x, y)}, each with its look, and a legend."""
+    ax.set(**labels)
+    for k, (label, points) in enumerate(curves.items()):
+        ax.plot(*points, markersize=size, label=label, **_line(k))
+    ax.legend(fontsize=font)
+    return ax
+
+
 def _axis(ax, size=(5, 3.2)):
     return ax if ax is not None else plt.subplots(figsize=size, layout="constrained")[1]
 
@@ -118,15 +125,10 @@ def plot_history(results, key="objective", ax=None, log=False):
     ('objective', ['q = 1', 'q = 2'])
     >>> plt.close()
     """
-    ax = _axis(ax)
-    for k, (label, result) in enumerate(results.items()):
-        values = result.history[key]
-        ax.plot(np.arange(len(values)), values, markersize=3, label=label, **_line(k))
-    ax.set(xlabel="step", ylabel=key.replace("_", " "))
-    if log:
-        ax.set_yscale("log")
-    ax.legend(fontsize="small")
-    return ax
+    values = {label: result.history[key] for label, result in results.items()}
+    curves = {label: (np.arange(len(each)), each) for label, each in values.items()}
+    scale = "log" if log else "linear"
+    return _curves(_axis(ax), curves, xlabel="step", ylabel=key.replace("_", " "), yscale=scale)
 
 
 def plot_turns(alternations, ax=None):
@@ -144,14 +146,10 @@ def plot_turns(alternations, ax=None):
     ('objective', ['iris'])
     >>> plt.close()
     """
-    ax = _axis(ax)
-    for k, (label, found) in enumerate(alternations.items()):
-        values = found.history["objective"]
-        turns = 1 + np.arange(len(values)) / 2
-        ax.plot(turns, values, markersize=4, label=label, **_line(k))
-    ax.set(xlabel="turn (halves: after U)", ylabel="objective")
-    ax.legend(fontsize="small")
-    return ax
+    values = {label: found.history["objective"] for label, found in alternations.items()}
+    curves = {label: (1 + np.arange(len(each)) / 2, each) for label, each in values.items()}
+    words = dict(xlabel="turn (halves: after U)", ylabel="objective")
+    return _curves(_axis(ax), curves, 4, **words)
 
 
 def plot_gap(results, ax=None, floor=1e-13):
@@ -169,15 +167,12 @@ def plot_gap(results, ax=None, floor=1e-13):
     ('log', ['taylor', 'pca'])
     >>> plt.close()
     """
-    ax = _axis(ax)
-    best = max(result.objective for result in results.values())
-    for k, (label, result) in enumerate(results.items()):
+    best, curves = max(result.objective for result in results.values()), {}
+    for label, result in results.items():
         reached = np.maximum.accumulate(result.history["objective"])
-        gap = np.maximum(1 - reached / best, floor)
-        ax.loglog(result.history["passes"], gap, markersize=3, label=label, **_line(k))
-    ax.set(xlabel="passes over all pairs", ylabel="share below the best J")
-    ax.legend(fontsize="small")
-    return ax
+        curves[label] = result.history["passes"], np.maximum(1 - reached / best, floor)
+    words = dict(xlabel="passes over all pairs", ylabel="share below the best J")
+    return _curves(_axis(ax), curves, xscale="log", yscale="log", **words)
 
 
 def plot_ratios(groups, ax=None):
@@ -243,13 +238,12 @@ def plot_scaling(rows, xlabel, ax=None):
     ('samples n', 'log', 'log')
     >>> plt.close()
     """
-    ax = _axis(ax, (5.6, 3.4))
-    for k, method in enumerate(dict.fromkeys(row["method"] for row in rows)):
+    curves = {}
+    for method in dict.fromkeys(row["method"] for row in rows):
         points = sorted((r["size"], r["seconds"]) for r in rows if r["method"] == method)
-        ax.loglog(*zip(*points), markersize=4, label=method, **_line(k))
-    ax.set(xlabel=xlabel, ylabel="seconds")
-    ax.legend(fontsize="x-small")
-    return ax
+        curves[method] = zip(*points)
+    words = dict(xlabel=xlabel, ylabel="seconds", xscale="log", yscale="log")
+    return _curves(_axis(ax, (5.6, 3.4)), curves, 4, "x-small", **words)
 
 
 def plot_loadings(W, feature_names, ax=None, order=None):
@@ -276,14 +270,8 @@ def plot_loadings(W, feature_names, ax=None, order=None):
     for k in range(W.shape[1]):
         place = np.arange(len(W)) + (W.shape[1] / 2 - k - 0.5) * height
         hatch = ("", "///", "...")[k % 3]
-        ax.barh(
-            place,
-            W[order, k],
-            height,
-            color=look(k)["color"],
-            hatch=hatch,
-            label=f"component {k + 1}",
-        )
+        style = dict(color=look(k)["color"], hatch=hatch, label=f"component {k + 1}")
+        ax.barh(place, W[order, k], height, **style)
     ax.set_yticks(range(len(W)), [feature_names[i] for i in order], fontsize="small")
     ax.plot([0, 0], [-0.5, len(W) - 0.5], color="0.5", linewidth=0.8)  # not through the legend
     ax.set_xlabel("weight")

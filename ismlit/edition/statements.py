@@ -5,8 +5,6 @@ the same size; an inequality by turning it round. Evidence that accepts a spoilt
 nothing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

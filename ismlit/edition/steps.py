@@ -4,8 +4,6 @@ The matrices have the sizes of the small symbolic problem on which a line can be
 printed does not depend on them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import sympy as sp
@@ -116,32 +114,19 @@ def _of_one(D, index=""):
     t = sp.Symbol("t", positive=True)
     mu = slope_at_zero(D)
     series = sp.series(D.f().subs(beta, t**2 * beta), t, 0, 4)
+    seen = sp.MatMul(widths, a.T, W, W.T, b).doit()
+    gradient = widths * slope * sp.diff(sp.Trace(W.T * b * a.T * W), W)
+    weight = sp.Symbol(r"\Gamma_{ij}") * widths * of_K
+    phi_0 = _times(mu, weighted(*gammas))
     lines = {
         "kernel": (sp.Symbol(r"f(\beta)"), D.f(), "the kernel"),
         "derivative": (sp.Symbol(r"f'(\beta)"), slope, "its slope"),
-        "pair": (
-            sp.Symbol(r"\beta_{ij}"),
-            sp.MatMul(widths, a.T, W, W.T, b).doit(),
-            "what it sees of a pair",
-        ),
-        "slope": (
-            sp.Symbol(r"\nabla_W\, k_{ij}"),
-            widths * slope * sp.diff(sp.Trace(W.T * b * a.T * W), W),
-            "its gradient for one pair",
-        ),
-        "weights": (
-            entry(r"\Psi"),
-            sp.Symbol(r"\Gamma_{ij}") * widths * of_K,
-            "the weight of the pair",
-        ),
+        "pair": (sp.Symbol(r"\beta_{ij}"), seen, "what it sees of a pair"),
+        "slope": (sp.Symbol(r"\nabla_W\, k_{ij}"), gradient, "its gradient for one pair"),
+        "weights": (entry(r"\Psi"), weight, "the weight of the pair"),
         "Phi": (square("Phi", d), phi, "the sum over all pairs", "none"),
         "near zero": (sp.Symbol(r"f(\beta(tW))"), series, "near $W = 0$"),
-        "Phi_0": (
-            square("Phi_0", d),
-            _times(mu, weighted(*gammas)),
-            "what is left at $W = 0$",
-            "none",
-        ),
+        "Phi_0": (square("Phi_0", d), phi_0, "what is left at $W = 0$", "none"),
     }
     return Steps({name: Step(*line) for name, line in lines.items()}, known)
 

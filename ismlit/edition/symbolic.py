@@ -3,8 +3,6 @@
 The numeric library never uses this module; tests and the book compare the two.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -160,11 +158,6 @@ class Derivation:
         u, v = laplacian_coefficients(self.kernel.pairs)
         middle = weights if u == 0 else sp.MatAdd(degrees, v / u * weights)
         return sp.MatMul(u or v, X.T, middle, X)
-
-    def phi_matrix(self):
-        """Phi from Psi: X' Psi X, or 2 X'(D - Psi)X (eq-C.26, eq-C.27)."""
-        forms = [mu * D.form(D.X, D.psi, D.degree(D.psi)).doit() for mu, D in self.parts]
-        return sum(forms[1:], forms[0])
 
     @staticmethod
     def degree(matrix):

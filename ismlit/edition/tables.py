@@ -1,7 +1,5 @@
 """Printed numbers (book/thesis) and recomputed ones (book/results), as rows."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import json

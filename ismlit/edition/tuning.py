@@ -1,7 +1,5 @@
 """Which bandwidth, weight and q for KDAC: a grid of fits, and the rules of section 3.5."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, field
 
@@ -10,12 +8,10 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import check_array
 
+from ismlit import ConstantKernelError, gram, median_distance, normalized_hsic
 from ismlit.edition.bounds import bound_310
 from ismlit.estimators.base import FLOATS
 from ismlit.estimators.kdac import KDAC, clusterings, to_differ_from
-from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.dependence import normalized_hsic
-from ismlit.problems.pairs import ConstantKernelError, gram
 from ismlit.solvers.spectral import JointProblem, embedding_silhouette
 
 
@@ -59,19 +55,11 @@ class Search:
 
 
 CRITERIA = ("silhouette", "alignment", "thesis")
+WEIGHTS = (0.5, 2.0, 8.0)
 
 
 def search(
-    X,
-    y,
-    n_clusters=2,
-    *,
-    n_components=None,
-    sigmas=None,
-    weights=(0.5, 2.0, 8.0),
-    rule="silhouette",
-    n_jobs=None,
-    random_state=None,
+    X, y, n_clusters=2, *, sigmas=None, weights=WEIGHTS, rule="silhouette", n_jobs=None, **options
 ):
     """Fit `ismlit.KDAC` with a Gaussian kernel over a grid of bandwidths and weights, and choose.
 
@@ -80,11 +68,11 @@ def search(
     X : array of shape (n, d)
     y : array of shape (n,) or (n, m)
         What is known.
-    n_clusters, n_components, random_state
-        As for `ismlit.KDAC`.
+    n_clusters, **options
+        As for `ismlit.KDAC`, which takes its other parameters from here.
     sigmas : sequence of float, optional
         In units of X; by default the median distance times 2, 1, 1/2, ..., 1/32.
-    weights : sequence of float
+    weights : sequence of float, default=(0.5, 2, 8)
     rule : {"silhouette", "alignment", "thesis"}
         "silhouette": the labels that stand apart best in the embedding U, as `KDAC` itself chooses.
         "alignment": the largest normalised HSIC (eq-6.14) of the kernel with the
@@ -129,7 +117,6 @@ def search(
     sigmas, weights = np.atleast_1d(sigmas), np.atleast_1d(weights)
     if not (sigmas.size and weights.size):
         raise ValueError("sigmas and weights must hold at least one number each")
-    options = dict(n_components=n_components, random_state=random_state)
     calls = (
         delayed(_tried)(KDAC(n_clusters, bandwidth=float(s), weight=w, **options), X, known)
         for s in sigmas
@@ -157,8 +144,7 @@ def _preference(row, rule):
 
 def _tried(model, X, known):
     """The model fitted, and its row; None where the kernel is constant on the data."""
-    with warnings.catch_warnings():  # some corners of a grid need not converge
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):  # some corners of a grid need not converge
         try:
             return model, _row(model.fit(X, known), X, known)
         except ConstantKernelError:

@@ -92,7 +92,7 @@ def test_a_draw_is_the_same_again_and_of_every_kind():
         np.testing.assert_array_equal(one.problem.phi(one.W), two.problem.phi(two.W))
     assert not np.array_equal(Draw(0, seed=0).X, Draw(0, seed=1).X)
     n_all = len(SIZES) * len(KERNELS) * 4
-    kinds = {(d._n, d._kernel, d._gamma) for d in map(Draw, range(n_all))}
+    kinds = {(d._size, d._kernel, d._gamma) for d in map(Draw, range(n_all))}
     assert len(kinds) == n_all
 
 

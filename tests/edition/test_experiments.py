@@ -735,7 +735,7 @@ def test_without_torch_the_comparators_say_what_to_install():
     try:
         import torch  # noqa: F401
     except ImportError:
-        with pytest.raises(ImportError, match=r"pip install ismlit\[deep\]"):
+        with pytest.raises(ImportError, match=r"pip install 'ismlit\[deep\]'"):
             deep_peers.DEC(2).fit(np.zeros((4, 2)))
         with pytest.warns(UserWarning, match="AEC is left out"):
             assert list(table_4_2.rows("Wine/AEC/")) == []

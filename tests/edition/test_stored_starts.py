@@ -50,17 +50,17 @@ def test_arrays_are_read_by_rows_and_by_columns(tmp_path, values):
 
 
 @pytest.mark.parametrize(
-    ("other", "what"),
+    "other",
     [
-        ("cos\nsystem\n(S'true'\ntR", "the name 'os system', which is not admitted"),
-        ("ios\nsystem\n(S'true'\nt", r"the instruction b'i', which is not admitted"),
-        ("\x02", r"the instruction b'\\x02', which is not admitted"),
-        ("S'b\n", "without its quotation marks"),
-        ("cnumpy\ndtype\n(S'f4'\nI0\nI1\ntR", "no array of floats"),
+        "cos\nsystem\n(S'true'\ntR",
+        "ios\nsystem\n(S'true'\nt",
+        "\x02",
+        "S'b\n",
+        "cnumpy\ndtype\n(S'f4'\nI0\nI1\ntR",
     ],
 )
-def test_anything_else_is_refused(tmp_path, values, other, what):
-    with pytest.raises(ValueError, match=rf"text pickle of Python 2(.|\n)*start\.pk.*{what}"):
+def test_anything_else_is_refused(tmp_path, values, other):
+    with pytest.raises(ValueError, match=r"text pickle of Python 2.*start\.pk.*something else"):
         read(tmp_path, written(values, again=other))
 
 

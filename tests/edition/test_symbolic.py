@@ -28,7 +28,7 @@ def test_definition_9_and_theorem_5_3(kernel):
     D = derive(kernel, n=2, d=2, q=2)
     assert same(D.gradient, 2 * D.phi() * D.W)
     assert not same(D.gradient, D.phi() * D.W)
-    assert same(D.phi(), D.phi_matrix())
+    assert same(D.phi(), D.form(D.X, D.psi, D.degree(D.psi)).doit())
     assert same(D.phi(), D.slope_in_P())
     assert same(D.taylor(), (D.W.T * D.phi_0() * D.W).trace())
 

@@ -1,9 +1,13 @@
 """The thesis's experiments, a module a table: ``python -m ismlit.edition.experiments``."""
 
-from __future__ import annotations
+import warnings
+from itertools import product
 
 import numpy as np
-from sklearn.preprocessing import scale
+from joblib import Parallel, delayed
+from sklearn.metrics import pairwise_distances
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler, scale
 
 from ismlit import datasets
 from ismlit.edition import loaders
@@ -57,6 +61,48 @@ def cayley_search(W, G, longest, at, serves):
     return point, found
 
 
+def median(X):
+    """The median of all n² distances, the zeros among them."""
+    return float(np.median(pairwise_distances(X)))
+
+
+def named(only, *parts):
+    """The combinations of names that begin so, as tuples; slashes stand between the names."""
+    return [names for names in product(*parts) if "/".join(names).startswith(only)]
+
+
+def scaled_folds(X, y):
+    """Training and test rows of five stratified folds, scaled by the former, and their classes."""
+    for a, b in StratifiedKFold(5, shuffle=True, random_state=SEED).split(X, y):
+        scaler = StandardScaler().fit(X[a])
+        yield scaler.transform(X[a]), scaler.transform(X[b]), y[a], y[b]
+
+
+def clocked(clock, run, *given, **options):
+    """What a call returns, and its seconds by a clock of `time`.
+
+    Its warnings are ignored: what does not converge is a result here.
+    """
+    began = clock()
+    with warnings.catch_warnings(action="ignore"):
+        found = run(*given, **options)
+    return found, clock() - began
+
+
+def several(run, calls, jobs=1):
+    """`over_runs` of what `run` gives of the arguments of each call, so many at once."""
+    return over_runs(Parallel(jobs)(delayed(run)(*call) for call in calls))
+
+
 def over_runs(found):
     """One dict of lists from the dicts of several runs."""
     return {key: [f[key] for f in found] for key in found[0]}
+
+
+def shortened(value):
+    """Numbers to six digits, in lists and dicts."""
+    if isinstance(value, dict):
+        return {key: shortened(v) for key, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [shortened(v) for v in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value

@@ -4,62 +4,20 @@ Rows are stored one by one as they are found, so a run can be interrupted and ta
 """
 
 import argparse
+import re
+from importlib import import_module
 
 from tqdm import tqdm
 
-from ismlit.edition.experiments import (
-    SEED,
-    alternatives,
-    classifiers,
-    clusterers,
-    cycles,
-    defaults,
-    hypotheses_4_2,
-    imsat_digits,
-    network_scaling,
-    patience,
-    peers,
-    program_4_2,
-    program_6_1,
-    program_6_2,
-    public,
-    responses,
-    scaling,
-    starts,
-    table_3_1,
-    table_4_2,
-    table_4_6,
-    table_5_4,
-    table_5_5,
-    table_6_1,
-)
+from ismlit.edition.experiments import SEED
 from ismlit.edition.tables import store
 
-TABLES = {
-    "table-3.1": table_3_1,
-    "alternatives": alternatives,
-    "starts": starts,
-    "table-4.2": table_4_2,
-    "program-4.2": program_4_2,
-    "hypotheses-4.2": hypotheses_4_2,
-    "imsat-digits": imsat_digits,
-    "table-4.6": table_4_6,
-    "patience": patience,
-    "table-5.4": table_5_4,
-    "table-5.5": table_5_5,
-    "table-6.1": table_6_1,
-    "program-6.1": program_6_1,
-    "program-6.2": program_6_2,
-    "network-scaling": network_scaling,
-    "cycles": cycles,
-    "scaling": scaling,
-    "peers": peers,
-    "classifiers": classifiers,
-    "clusterers": clusterers,
-    "defaults": defaults,
-    "public": public,
-    "responses": responses,
-}
+TABLES = (
+    "table-3.1 alternatives starts table-4.2 program-4.2 hypotheses-4.2 imsat-digits table-4.6 "
+    "patience table-5.4 table-5.5 table-6.1 program-6.1 program-6.2 network-scaling cycles scaling "
+    "peers classifiers clusterers defaults public responses"
+).split()
+"""Each is a module of this package, with an underscore for a sign."""
 
 
 def main():
@@ -78,11 +36,13 @@ def main():
         parser.error(f"no experiment {sorted(unknown)}; known are {sorted(TABLES)}")
     folds = 2 if options.quick else 10
     for name in options.tables or TABLES:
-        rows = TABLES[name].rows(only=options.only, folds=folds, jobs=options.jobs)
+        module = re.sub(r"\W", "_", name)
+        table = import_module(f"ismlit.edition.experiments.{module}")
+        rows = table.rows(only=options.only, folds=folds, jobs=options.jobs)
         for row in tqdm(rows, desc=name, unit="row"):
             tqdm.write(" ".join(str(v) for v in row.values() if isinstance(v, str)))
             if not options.quick:
-                own = getattr(TABLES[name], "FOLDS", folds)  # of some a number for each set
+                own = getattr(table, "FOLDS", folds)  # of some a number for each set
                 settings = dict(folds=own if isinstance(own, int) else folds, seed=SEED)
                 store(name, [row], settings, options.out)
 

@@ -7,14 +7,11 @@ clusterings found at once the one least like the known clustering is taken. Made
 five times, on the others every method has three seeds. ``pip install 'ismlit[peers]'`` for ClustPy.
 """
 
-from __future__ import annotations
-
 import contextlib
-import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
+from time import process_time
 
 import numpy as np
 from scipy.linalg import orth
@@ -23,15 +20,13 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 
-from ismlit import datasets
-from ismlit.edition.experiments import SEED, over_runs
+from ismlit import Gaussian, centre, datasets, one_hot
+from ismlit.edition.experiments import SEED, clocked, over_runs
 from ismlit.edition.experiments.defaults import moons
 from ismlit.edition.experiments.table_3_1 import problem_of
 from ismlit.estimators.kdac import KDAC, novelty
 from ismlit.problems.bandwidth import SHARES, median_distance
-from ismlit.problems.gamma import centre, one_hot
 from ismlit.problems.grassmann import outside
-from ismlit.problems.kernels import Gaussian
 from ismlit.problems.pairs import ConstantKernelError, Pairs
 from ismlit.solvers.spectral import Affinity, cluster_rows, embedding_silhouette
 
@@ -271,11 +266,7 @@ def one(name, method, count=None):
     """
     found, run = [], methods()[method]
     for seed, task in enumerate(tasks(name, count), SEED):
-        began = time.process_time()
-        with warnings.catch_warnings():  # what converged and what not is seen in the result
-            warnings.simplefilter("ignore")
-            candidates = run(task, seed)
-        seconds = time.process_time() - began
+        candidates, seconds = clocked(process_time, run, task, seed)
         agreement = [normalized_mutual_info_score(task.sought, c) for c in candidates]
         found.append(
             {

@@ -5,11 +5,10 @@ by three inner folds. Accuracy, log loss, seconds of a processor, and how often 
 keeps its word. Made sets with noise or with nothing to learn show where each gains and fails.
 """
 
-from __future__ import annotations
-
-import time
 import warnings
 from functools import partial
+from itertools import islice
+from time import process_time
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -19,18 +18,15 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, log_loss
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier
-from sklearn.preprocessing import StandardScaler, scale
+from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
-from ismlit import datasets
+from ismlit import KernelDependenceNetwork, datasets, median_distance, one_hot
 from ismlit.edition import loaders
-from ismlit.edition.experiments import SEED, over_runs
-from ismlit.estimators.network import KernelDependenceNetwork
-from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.gamma import one_hot
+from ismlit.edition.experiments import SEED, clocked, named, over_runs, scaled_folds
 
 PUBLIC = {
     "iris": shipped.load_iris,
@@ -151,19 +147,15 @@ def arrays(name):
 
 def one(method, A, B, y_A, y_B):
     """A method trained on A (n, d), y_A and tried on B (m, d), y_B, as a dict of numbers."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit that stops short is a result here
-        start = time.process_time()
-        model = METHODS[method]().fit(A, y_A)
-        middle = time.process_time()
-        given = model.predict(B)
-        end = time.process_time()
+    with warnings.catch_warnings(action="ignore"):  # a fit that stops short is a result here
+        model, seconds = clocked(process_time, METHODS[method]().fit, A, y_A)
+        given, more = clocked(process_time, model.predict, B)
         found = {
             "train": float(model.score(A, y_A)),
             "test": float(np.mean(given == y_B)),
             "balanced": float(balanced_accuracy_score(y_B, given)),
-            "seconds": middle - start,
-            "seconds to predict": end - middle,
+            "seconds": seconds,
+            "seconds to predict": more,
         }
     if isinstance(model, KernelDependenceNetwork):
         found |= of_network(model)
@@ -196,13 +188,8 @@ def of_probabilities(model, B, y_B):
 
 def row(name, method, folds=FOLDS):
     """What `one` gives, as lists over the folds."""
-    X, y = arrays(name)
-    splits = list(StratifiedKFold(FOLDS, shuffle=True, random_state=SEED).split(X, y))
-    found = []
-    for a, b in splits[:folds]:
-        scaler = StandardScaler().fit(X[a])
-        found.append(one(method, scaler.transform(X[a]), scaler.transform(X[b]), y[a], y[b]))
-    return over_runs(found)
+    first = islice(scaled_folds(*arrays(name)), folds)
+    return over_runs([one(method, *fold) for fold in first])
 
 
 def lead(one, other):
@@ -224,9 +211,8 @@ def wanted(name, method):
 
 def rows(only="", folds=10, jobs=1):
     """Row by row, those whose name (set/method) starts with `only`; two folds if `folds` is 2."""
-    for name in SETS:
-        if f"{name}/{SHAPE}".startswith(only):
+    for name, method in named(only, SETS, (SHAPE, *METHODS)):
+        if method == SHAPE:
             yield dict(set=name, method=SHAPE, **shape(name))
-        for method in METHODS:
-            if wanted(name, method) and f"{name}/{method}".startswith(only):
-                yield dict(set=name, method=method, **row(name, method, folds))
+        elif wanted(name, method):
+            yield dict(set=name, method=method, **row(name, method, folds))

@@ -5,10 +5,8 @@ index) on both, and seconds of a processor. Spectral clustering has no map for n
 gets nearest neighbours, or the extension of its eigenvectors.
 """
 
-from __future__ import annotations
-
-import time
 import warnings
+from time import process_time
 
 import numpy as np
 from sklearn import datasets as made
@@ -19,10 +17,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler, normalize
 
-from ismlit import datasets
-from ismlit.edition.experiments import over_runs
+from ismlit import datasets, median_distance
+from ismlit.edition.experiments import clocked, over_runs
 from ismlit.edition.knet import KNetClustering
-from ismlit.problems.bandwidth import median_distance
 from ismlit.solvers.spectral import cluster_rows, embedding_silhouette
 
 # ---------------------------------------------------------------- the sets
@@ -165,17 +162,10 @@ METHODS = {
 
 def seen(model, A, B, y_A, y_B):
     """A method fitted on A (n, d) and asked about B (m, d): agreement, and seconds."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit that stops short is a result here
-        start = time.process_time()
-        model.fit(A)
-        middle = time.process_time()
-        given = model.predict(B)
-        end = time.process_time()
-    return agreement(model.labels_, y_A, given, y_B) | {
-        "seconds": middle - start,
-        "seconds to predict": end - middle,
-    }
+    _, seconds = clocked(process_time, model.fit, A)
+    given, more = clocked(process_time, model.predict, B)
+    found = agreement(model.labels_, y_A, given, y_B)
+    return found | {"seconds": seconds, "seconds to predict": more}
 
 
 def agreement(labels, y_A, given, y_B):
@@ -211,13 +201,10 @@ def one(name, draw, others=tuple(METHODS), **options):
 
 def at_once(A, B, y_A, y_B, seed):
     """scikit-learn's spectral clustering of all rows, the new ones among them."""
-    start = time.process_time()
-    labels = spectral(len(np.unique(y_A)), seed, affinity="nearest_neighbors").fit_predict(
-        np.vstack([A, B])
-    )
-    end = time.process_time()
+    model = spectral(len(np.unique(y_A)), seed, affinity="nearest_neighbors")
+    labels, seconds = clocked(process_time, model.fit_predict, np.vstack([A, B]))
     found = agreement(labels[: len(A)], y_A, labels[len(A) :], y_B)
-    return found | {"seconds": end - start, "seconds to predict": 0.0}
+    return found | {"seconds": seconds, "seconds to predict": 0.0}
 
 
 # ---------------------------------------------------------------- signs without labels
@@ -252,8 +239,7 @@ def signs(case, draw, size=150):
     order = np.random.default_rng(draw).permutation(len(X))
     X, y = StandardScaler().fit_transform(X)[order], y[order]
     new, truth = X[2 * size :], y[2 * size :]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit that stops short is a result here
+    with warnings.catch_warnings(action="ignore"):  # a fit that stops short is a result here
         fits = [
             KNetClustering(k, random_state=draw, **options).fit(X[i * size : (i + 1) * size])
             for i in range(2)

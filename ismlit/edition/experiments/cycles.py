@@ -3,8 +3,6 @@
 For each: how the last of many steps moves, and how far below the safeguarded solver's J it stays.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -55,8 +53,7 @@ def outcome(problem, q, steps):
         moved = principal_angles(*path[-2:]).max()
     back = principal_angles(path[-1], step(problem, step(problem, path[-1]))).max()
     kind = "settles" if moved <= SETTLED else "2-cycle" if back < SETTLED else "wanders"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         best = ism(problem, q=q).objective
     here = [problem.objective(W) for W in path[-2:]]
     shortfall = [1 - J / best for J in here]

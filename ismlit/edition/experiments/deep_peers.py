@@ -5,8 +5,6 @@ as in the program that it names. DEC's paper takes 300 000 steps, hours a run on
 of them here.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import warnings
@@ -17,21 +15,37 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 
+from ismlit.edition.files import optional
+
 PRETRAINING = 50  # epochs of an autoencoder before clusters are sought
 CLUSTERING = 50  # epochs with them
 
 
 def torch():
-    """The torch module, on one thread; without it an ImportError says what to install."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(
-            "the comparators of chapter 4 need PyTorch, ClustPy and spectralnet: "
-            "pip install ismlit[deep]"
-        ) from error
+    """The torch module, on one thread; ClustPy and spectralnet come with it."""
+    torch = optional("torch", "deep")
     torch.set_num_threads(1)
     return torch
+
+
+def _filled(layers, fill, *how):
+    """Give layers new weights, by a function of torch.nn.init, and biases of 0."""
+    for layer in layers:
+        fill(layer.weight, *how)
+        torch().nn.init.zeros_(layer.bias)
+
+
+def _stacked(layers):
+    """Layers one after the other, with ReLU between them."""
+    nn = torch().nn
+    return nn.Sequential(*[part for layer in layers for part in (layer, nn.ReLU())][:-1])
+
+
+def _lower(descent, loss):
+    """One step of an optimiser."""
+    descent.zero_grad()
+    loss.backward()
+    descent.step()
 
 
 class _Peer:
@@ -46,20 +60,23 @@ class _Peer:
         with torch().random.fork_rng(devices=[]), _silence():
             torch().manual_seed(self.random_state)
             np.random.seed(self.random_state)  # noqa: NPY002
-            self._train(np.asarray(X, np.float32))
+            self._train(torch().tensor(np.asarray(X, np.float32)))
             self.labels_ = self.predict(X)
         np.random.set_state(before)  # noqa: NPY002
         return self
 
     def predict(self, X):
         """Clusters (n,) of X (n, d)."""
-        with _silence():
-            return np.asarray(self._label(np.asarray(X, np.float32)))
+        return np.asarray(self._asked(self._label, X))
 
     def images(self, X):
         """What the network makes of X (n, d); None where its clusters are k-means of that."""
-        with _silence():
-            return self._embed(np.asarray(X, np.float32))
+        return self._asked(self._embed, X)
+
+    @staticmethod
+    def _asked(answer, X):
+        with _silence(), torch().no_grad():
+            return answer(torch().tensor(np.asarray(X, np.float32)))
 
     def _embed(self, X):
         return None
@@ -67,13 +84,9 @@ class _Peer:
 
 @contextlib.contextmanager
 def _silence():
-    with (
-        warnings.catch_warnings(),
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
-    ):
-        warnings.simplefilter("ignore")
-        yield
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with warnings.catch_warnings(action="ignore"):
+            yield
 
 
 class AEC(_Peer):
@@ -93,13 +106,13 @@ class AEC(_Peer):
             clustering_epochs=self.epochs[1],
             neural_network=(FeedforwardAutoencoder, layers),
             random_state=self.random_state,
-        ).fit(X)
+        ).fit(X.numpy())
 
     def _label(self, X):
-        return self.model.predict(X)
+        return self.model.predict(X.numpy())
 
     def _embed(self, X):
-        return self.model.transform(X)
+        return self.model.transform(X.numpy())
 
 
 class LongAEC(AEC):
@@ -119,22 +132,26 @@ class SpectralNet(_Peer):
     neighbours, scale, rate = 8, 2, 1e-2
 
     def _train(self, X):
+        size = min(1024, len(X))
+        self.model = self._made(min(self.neighbours, size // 4), self.scale, self.rate, size)
+        self.model.fit(X)
+
+    def _made(self, neighbours, scale, rate, size, **more):
         from spectralnet import SpectralNet
 
-        size = min(1024, len(X))
-        self.model = SpectralNet(
+        return SpectralNet(
             n_clusters=self.n_clusters,
             spectral_hiddens=[128, 128, self.n_clusters],
             spectral_epochs=CLUSTERING,
             spectral_batch_size=size,
-            spectral_n_nbg=min(self.neighbours, size // 4),
-            spectral_scale_k=self.scale,
-            spectral_lr=self.rate,
+            spectral_n_nbg=neighbours,
+            spectral_scale_k=scale,
+            spectral_lr=rate,
+            **more,
         )
-        self.model.fit(torch().tensor(X))
 
     def _label(self, X):
-        return self.model.predict(torch().tensor(X))
+        return self.model.predict(X)
 
 
 class UntunedSpectralNet(SpectralNet):
@@ -164,20 +181,16 @@ class IMSAT(_Peer):
         )
         self.norms = self.net[1], self.net[4]
         for layer, size in zip(self.net[::3], (0.1, 0.1, 1e-4)):  # as its authors start it
-            nn.init.normal_(layer.weight, 0, size * np.sqrt(2 / layer.in_features))
-            nn.init.zeros_(layer.bias)
+            _filled([layer], nn.init.normal_, 0, size * np.sqrt(2 / layer.in_features))
         near = NearestNeighbors(n_neighbors=min(10, len(X) - 1)).fit(X).kneighbors()[0][:, -1]
-        X, length = t.tensor(X), t.tensor(0.25 * near[:, None], dtype=t.float32)
+        length = t.tensor(0.25 * near[:, None], dtype=t.float32)
         optimiser = t.optim.Adam(self.net.parameters(), lr=0.002)
         self.net.train()
         size = min(250, len(X) // 3)
         batches = (rows for _ in count() for rows in t.randperm(len(X)).split(size))
         whole = (rows for rows in batches if len(rows) == size)
         for rows in islice(whole, self.n_steps(len(X))):
-            loss = self._loss(X[rows], length[rows])
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
+            _lower(optimiser, self._loss(X[rows], length[rows]))
 
     def n_steps(self, n):
         """Steps on n samples: so many epochs, or `steps` if these are more."""
@@ -216,10 +229,8 @@ class IMSAT(_Peer):
         return self._embed(X).argmax(axis=1)
 
     def _embed(self, X):
-        t = torch()
         self.net.eval()
-        with t.no_grad():
-            return self.net(t.tensor(X)).numpy()
+        return self.net(X).numpy()
 
 
 class LongIMSAT(IMSAT):
@@ -245,52 +256,36 @@ class DEC(_Peer):
     hidden, batch, epochs, most = (500, 500, 2000, 10), 256, 200, 20_000
 
     def _train(self, X):
-        t = torch()
-        pairs = [
-            (t.nn.Linear(a, b), t.nn.Linear(b, a)) for a, b in pairwise([X.shape[1], *self.hidden])
-        ]
-        self.up, self.down = [up for up, _ in pairs], [down for _, down in pairs[::-1]]
-        X = t.tensor(X)
+        linear, widths = torch().nn.Linear, pairwise([X.shape[1], *self.hidden])
+        pairs = [(linear(a, b), linear(b, a)) for a, b in widths]
+        ups, downs = zip(*pairs)
+        self.up, self.down = _stacked(ups), _stacked(downs[::-1])
         self._prepare(pairs, X)
         self._sharpen(X)
 
     def _prepare(self, pairs, X):
         t = torch()
-        for layer in chain.from_iterable(pairs):
-            t.nn.init.xavier_uniform_(layer.weight)
-            t.nn.init.zeros_(layer.bias)
-        weights = [p for layer in chain.from_iterable(pairs) for p in layer.parameters()]
-        descent = t.optim.Adam(weights)
+        layers = t.nn.ModuleList(chain.from_iterable(pairs))
+        _filled(layers, t.nn.init.xavier_uniform_)
+        descent = t.optim.Adam(layers.parameters())
         for _ in range(self.epochs):
             for rows in t.randperm(len(X)).split(self.batch):
-                loss = ((self._whole(X[rows]) - X[rows]) ** 2).mean()
-                descent.zero_grad()
-                loss.backward()
-                descent.step()
+                _lower(descent, ((self._whole(X[rows]) - X[rows]) ** 2).mean())
 
     def _whole(self, X):
-        return self._pass(self.down, self._code(X))
-
-    def _pass(self, layers, V):
-        for k, layer in enumerate(layers):
-            V = layer(V) if k == len(layers) - 1 else torch().relu(layer(V))
-        return V
-
-    def _code(self, X):
-        return self._pass(self.up, X)
+        return self.down(self.up(X))
 
     def _batches(self, n):
         while True:
-            yield from (rows for rows in torch().randperm(n).split(min(self.batch, n)))
+            yield from torch().randperm(n).split(min(self.batch, n))
 
     def _sharpen(self, X):
         t = torch()
         with t.no_grad():
             means = KMeans(self.n_clusters, n_init=20, random_state=self.random_state)
-            labels = means.fit_predict(self._code(X).numpy())
+            labels = means.fit_predict(self.up(X).numpy())
         self.centres = t.tensor(means.cluster_centers_, dtype=t.float32, requires_grad=True)
-        weights = [p for layer in self.up for p in layer.parameters()]
-        descent = t.optim.SGD([*weights, self.centres], 0.01, momentum=0.9)
+        descent = t.optim.SGD([*self.up.parameters(), self.centres], 0.01, momentum=0.9)
         batches = self._batches(len(X))
         for turn in range(self.most // 140):
             with t.no_grad():
@@ -302,23 +297,18 @@ class DEC(_Peer):
                 break
             for _, rows in zip(range(140), batches):
                 own = self._shares(X[rows])
-                loss = (target[rows] * (target[rows] / own).log()).sum(dim=1).mean()
-                descent.zero_grad()
-                loss.backward()
-                descent.step()
+                _lower(descent, (target[rows] * (target[rows] / own).log()).sum(dim=1).mean())
 
     def _shares(self, X):
         """Soft assignments (n, c), by Student's t with one degree of freedom."""
-        near = 1 / (1 + ((self._code(X)[:, None] - self.centres) ** 2).sum(dim=2))
+        near = 1 / (1 + ((self.up(X)[:, None] - self.centres) ** 2).sum(dim=2))
         return near / near.sum(dim=1, keepdim=True)
 
     def _label(self, X):
-        with torch().no_grad():
-            return self._shares(torch().tensor(X)).argmax(dim=1).numpy()
+        return self._shares(X).argmax(dim=1).numpy()
 
     def _embed(self, X):
-        with torch().no_grad():
-            return self._code(torch().tensor(X)).numpy()
+        return self.up(X).numpy()
 
 
 class LayeredDEC(DEC):
@@ -332,9 +322,7 @@ class LayeredDEC(DEC):
 
     def _prepare(self, pairs, X):
         t = torch()
-        for layer in chain.from_iterable(pairs):
-            t.nn.init.normal_(layer.weight, 0, 0.01)
-            t.nn.init.zeros_(layer.bias)
+        _filled(chain.from_iterable(pairs), t.nn.init.normal_, 0, 0.01)
         V = X
         for k, pair in enumerate(pairs):
             alone = self._alone(pair, k == 0, k == len(pairs) - 1)
@@ -359,15 +347,10 @@ class LayeredDEC(DEC):
     def _descend(self, layers, V, through, steps):
         """Lower half the squared error of batches of V."""
         t = torch()
-        descent = t.optim.SGD(
-            [p for layer in layers for p in layer.parameters()], 0.1, momentum=0.9
-        )
+        descent = t.optim.SGD(t.nn.ModuleList(layers).parameters(), 0.1, momentum=0.9)
         falls = t.optim.lr_scheduler.StepLR(descent, int(20_000 * self.part))
         for _, rows in zip(range(int(steps * self.part)), self._batches(len(V))):
-            loss = ((through(V[rows]) - V[rows]) ** 2).sum(dim=1).mean() / 2
-            descent.zero_grad()
-            loss.backward()
-            descent.step()
+            _lower(descent, ((through(V[rows]) - V[rows]) ** 2).sum(dim=1).mean() / 2)
             falls.step()
 
 
@@ -392,7 +375,7 @@ class ProgramSpectralNet(_Peer):
     def _train(self, X):
         t = torch()
         order = np.random.permutation(len(X))  # noqa: NPY002, seeded by `fit`
-        held, X = t.tensor(X[order[: len(X) // 10]]), t.tensor(X[order[len(X) // 10 :]])
+        held, X = X[order[: len(X) // 10]], X[order[len(X) // 10 :]]
         self.net, size = self._layers(X.shape[1]), min(self.batch, len(X))
         sigma = self._nearest(X[t.randint(len(X), (size,))])
         rate, best, waited = 1e-3, np.inf, 0
@@ -402,10 +385,7 @@ class ProgramSpectralNet(_Peer):
             self.net.train()
             for _ in range(100):
                 batch, self.basis = draw(), self._basis(self.net(draw()))
-                loss = self._loss(batch, sigma)
-                descent.zero_grad()
-                loss.backward()
-                descent.step()
+                _lower(descent, self._loss(batch, sigma))
             self.net.eval()
             with t.no_grad():
                 loss = sum(float(self._loss(rows, sigma)) for rows in held.split(size))
@@ -423,9 +403,7 @@ class ProgramSpectralNet(_Peer):
             norm = nn.BatchNorm1d(50, eps=1e-3, momentum=0.01)
             layers += [nn.Linear(width, 50), nn.Softplus(), norm]
         layers[-1:] = [nn.Linear(50, self.n_clusters), nn.Tanh()]
-        for layer in (layer for layer in layers if isinstance(layer, nn.Linear)):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
+        _filled((each for each in layers if isinstance(each, nn.Linear)), nn.init.xavier_uniform_)
         return nn.Sequential(*layers)
 
     def _nearest(self, X):
@@ -453,14 +431,12 @@ class ProgramSpectralNet(_Peer):
         return (K * apart(self.net(X) @ self.basis)).sum() / (2 * self.batch)
 
     def _label(self, X):
-        t = torch()
         self.net.eval()
-        with t.no_grad():
-            Y = (self.net(t.tensor(X)) @ self.basis).numpy()
+        Y = (self.net(X) @ self.basis).numpy()
         return KMeans(self.n_clusters, n_init=10, random_state=0).fit_predict(Y)
 
 
-class SearchedSpectralNet(_Peer):
+class SearchedSpectralNet(SpectralNet):
     """SpectralNet by appendix B.4: the number of neighbours that has the least loss on a tenth.
 
     One number from 2 to 10 for the graph, for the scale and for the positive pairs of the Siamese
@@ -470,29 +446,17 @@ class SearchedSpectralNet(_Peer):
     numbers = range(2, 11)
 
     def _train(self, X):
-        from spectralnet import SpectralNet
         from spectralnet._trainers import _siamesenet_trainer
 
         stored = Path(_siamesenet_trainer.__file__).with_name("weights") / "siamese_weights.pth"
+        siamese = dict(siamese_hiddens=[128, 128, 10], siamese_epochs=10, siamese_batch_size=128)
         self.models, self.losses = [], []
         for number in self.numbers:
             stored.unlink(missing_ok=True)  # of the run before: it would be taken as trained
-            model = SpectralNet(
-                n_clusters=self.n_clusters,
-                should_use_siamese=True,
-                siamese_hiddens=[128, 128, 10],
-                siamese_epochs=10,
-                siamese_n_nbg=number,
-                siamese_batch_size=128,
-                spectral_hiddens=[128, 128, self.n_clusters],
-                spectral_epochs=CLUSTERING,
-                spectral_batch_size=128,
-                spectral_n_nbg=number,
-                spectral_scale_k=number,
-                spectral_lr=1e-3,
-            )
+            own = dict(should_use_siamese=True, siamese_n_nbg=number)
+            model = self._made(number, number, 1e-3, 128, **siamese, **own)
             torch().manual_seed(self.random_state)  # the same tenth for all
-            model.fit(torch().tensor(X))
+            model.fit(X)
             torch().manual_seed(self.random_state)
             held = model.spectral_trainer._get_data_loader()[-1]
             self.losses.append(float(model.spectral_trainer.validate(held)))
@@ -500,14 +464,9 @@ class SearchedSpectralNet(_Peer):
         stored.unlink(missing_ok=True)
         self.model = self.models[int(np.argmin(self.losses))]
 
-    def _label(self, X):
-        return self.model.predict(torch().tensor(X))
-
     def labels_by_number(self, X):
         """Clusters of X (n, d) by each number of neighbours."""
-        with _silence():
-            X = torch().tensor(np.asarray(X, np.float32))
-            return [model.predict(X) for model in self.models]
+        return self._asked(lambda X: [model.predict(X) for model in self.models], X)
 
 
 PEERS = {

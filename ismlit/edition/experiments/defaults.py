@@ -5,10 +5,8 @@ are drawn four times. *clusters* and *second clustering*: agreement with the cla
 method is shown.
 """
 
-from __future__ import annotations
-
-import time
 import warnings
+from time import perf_counter
 
 import numpy as np
 from sklearn import datasets as sets
@@ -17,13 +15,12 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import normalized_mutual_info_score
-from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
-from sklearn.preprocessing import StandardScaler, scale
+from sklearn.preprocessing import scale
 
 from ismlit import KDAC, SupervisedIKDR, UnsupervisedIKDR, datasets
 from ismlit.edition import loaders
-from ismlit.edition.experiments import SEED
+from ismlit.edition.experiments import SEED, clocked, named, scaled_folds
 from ismlit.edition.knet import KNetClustering
 
 
@@ -161,10 +158,9 @@ ALTERNATIVES = {"KDAC": {}, "KDAC, median": {"bandwidth": "median"}}
 def reduction(name, method):
     """Accuracy on each fold of each draw, and seconds of each reduction."""
     scores, seconds = [], []
-    for A, a, B, b in folds_of(name):
-        began = time.perf_counter()
-        step = clone(REDUCTIONS[method]).fit(A, a)
-        seconds.append(time.perf_counter() - began)
+    for A, B, a, b in folds_of(name):
+        step, spent = clocked(perf_counter, clone(REDUCTIONS[method]).fit, A, a)
+        seconds.append(spent)
         # LDA gives all its components; the others have two
         near = KNeighborsClassifier(5).fit(step.transform(A)[:, :2], a)
         scores.append(float(near.score(step.transform(B)[:, :2], b)))
@@ -172,33 +168,28 @@ def reduction(name, method):
 
 
 def folds_of(name):
-    """Training features and classes, test features and classes, scaled by the training part."""
+    """`scaled_folds` of each draw."""
     for seed in range(SEED, SEED + DRAWS) if name in MADE else [SEED]:
         X, y = MADE[name](seed) if name in MADE else REAL[name]()
-        X = X[:, X.std(axis=0) > 0]
-        for a, b in StratifiedKFold(5, shuffle=True, random_state=SEED).split(X, y):
-            scaler = StandardScaler().fit(X[a])
-            yield scaler.transform(X[a]), y[a], scaler.transform(X[b]), y[b]
+        yield from scaled_folds(X[:, X.std(axis=0) > 0], y)
 
 
 def clustering(name, method):
     """Agreement with the classes."""
     X, y = UNLABELLED[name]()
-    began = time.perf_counter()
-    labels = clusterers(len(set(y)))[method].fit_predict(scale(X))
-    return _agreement(y, labels, began)
+    model = clusterers(len(set(y)))[method]
+    return _agreement(y, *clocked(perf_counter, model.fit_predict, scale(X)))
 
 
 def second_clustering(name, method):
     """Agreement with the clustering sought, another being known."""
     X, known, sought = TWO_VIEWS[name]()
     model = KDAC(len(set(sought)), random_state=SEED, **ALTERNATIVES[method])
-    began = time.perf_counter()
-    return _agreement(sought, model.fit(scale(X), known).labels_, began)
+    _, seconds = clocked(perf_counter, model.fit, scale(X), known)
+    return _agreement(sought, model.labels_, seconds)
 
 
-def _agreement(y, labels, began):
-    seconds = time.perf_counter() - began
+def _agreement(y, labels, seconds):
     return {"NMI": float(normalized_mutual_info_score(y, labels)), "seconds": seconds}
 
 
@@ -211,15 +202,13 @@ TASKS = {
 
 def row(task, name, method):
     """One row of the table."""
-    with warnings.catch_warnings():  # what converged and what not is seen in the result
-        warnings.simplefilter("ignore")
+    # what converged and what not is seen in the result
+    with warnings.catch_warnings(action="ignore"):
         return TASKS[task][2](name, method)
 
 
 def rows(only="", folds=10, jobs=1):
     """Row by row, those whose name (task/set/method) starts with `only`."""
     for task, (data, methods, _) in TASKS.items():
-        for name in data:
-            for method in methods:
-                if f"{task}/{name}/{method}".startswith(only):
-                    yield dict(task=task, set=name, method=method, **row(task, name, method))
+        for _, name, method in named(only, [task], data, methods):
+            yield dict(task=task, set=name, method=method, **row(task, name, method))

@@ -5,28 +5,16 @@ program leave a cell unexplained. NMI in percent, seed by seed; whether a cluste
 only, of which the NMI is undefined, is stored as well.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 
-from ismlit.edition.experiments import over_runs
+from ismlit.edition.experiments import median, several
 from ismlit.edition.experiments.program_4_2 import part_of
-from ismlit.edition.experiments.table_4_2 import (
-    RATIO,
-    SETS,
-    SHARE,
-    Gram,
-    Rows,
-    data_of,
-    median,
-    nmi,
-)
+from ismlit.edition.experiments.table_4_2 import RATIO, SETS, SHARE, Gram, Rows, data_of, nmi
 from ismlit.solvers.spectral import cluster_rows
 
 SEEDS = 5  # ten of the starts
@@ -34,54 +22,18 @@ STARTS = "start on a random part", "start on the best of 20 draws"
 """KNet's on the samples that it is trained on: c columns, unit rows, no diagonal."""
 
 
-def k_means(c, seed, X, **options):
-    """Fitted; ten starts unless told."""
-    return KMeans(c, **{"n_init": 10} | options, random_state=seed).fit(X)
-
-
-def by_spectrum(X, c, seed, **options):
-    """Labels by scikit-learn's spectral clustering."""
-    return SpectralClustering(c, random_state=seed, **options).fit_predict(X)
-
-
-def of_median(X):
-    """Its gamma for a sigma that is the median distance."""
-    return 1 / (2 * median(X) ** 2)
-
-
-SPECTRAL = {
-    "sigma the median": lambda X, raw, c, seed: by_spectrum(X, c, seed, gamma=of_median(X)),
-    "sigma the median, raw": lambda X, raw, c, seed: by_spectrum(
-        raw, c, seed, gamma=of_median(raw)
-    ),
-    "sigma the median, unit rows": lambda X, raw, c, seed: Rows(c, 1.0, seed).fit(X).labels_,
-    "gamma 1/d": lambda X, raw, c, seed: by_spectrum(X, c, seed, gamma=1 / X.shape[1]),
-    "gamma 1/d, raw": lambda X, raw, c, seed: by_spectrum(raw, c, seed, gamma=1 / X.shape[1]),
-    "discretised": lambda X, raw, c, seed: by_spectrum(X, c, seed, assign_labels="discretize"),
-    "discretised, raw": lambda X, raw, c, seed: by_spectrum(
-        raw, c, seed, assign_labels="discretize"
-    ),
-    "by pivoted QR": lambda X, raw, c, seed: by_spectrum(X, c, seed, assign_labels="cluster_qr"),
-    "sigma taken for gamma": None,
-}
-"""Of all samples: (scaled, raw, clusters, seed) -> labels; None: needs the set's name as well."""
-DRAWN = {
-    "part scaled by itself": lambda X, raw, c, seed, part: k_means(
-        c, seed, scale(raw[part])
-    ).predict(X),
-    "the part's own samples": None,
-    "the new samples alone": None,
-    "one start": lambda X, raw, c, seed, part: k_means(c, seed, X[part], n_init=1).predict(X),
-    "centres scaled, samples raw": lambda X, raw, c, seed, part: k_means(c, seed, X[part]).predict(
-        raw
-    ),
-    "centres raw, samples scaled": lambda X, raw, c, seed, part: k_means(
-        c, seed, raw[part]
-    ).predict(X),
-    "a centre lost": lambda X, raw, c, seed, part: k_means(c - 1, seed, X[part]).predict(X),
-    "best of 20 draws": lambda X, raw, c, seed, part: k_means(c, seed, X[part]).predict(X),
-}
-"""Centres from a part; None: the plain labels, but not of all samples."""
+SPECTRAL = (
+    *("sigma the median", "sigma the median, raw", "sigma the median, unit rows"),
+    *("gamma 1/d", "gamma 1/d, raw", "discretised", "discretised, raw", "by pivoted QR"),
+    "sigma taken for gamma",
+)
+"""Of all samples, scaled unless it says raw."""
+DRAWN = (
+    *("part scaled by itself", "the part's own samples", "the new samples alone", "one start"),
+    *("centres scaled, samples raw", "centres raw, samples scaled", "a centre lost"),
+    "best of 20 draws",
+)
+"""Centres from a part."""
 
 
 def arithmetic(y, labels):
@@ -91,14 +43,20 @@ def arithmetic(y, labels):
 
 def of_all(name, hypothesis, seed):
     """A spectral clustering of all samples."""
-    (X, y), raw = data_of(name), data_of(name, "raw")[0]
-    c = len(np.unique(y))
-    if hypothesis == "arithmetic mean":
-        return {"NMI": arithmetic(y, by_spectrum(X, c, seed))}
-    if hypothesis == "sigma taken for gamma":
-        sigma = RATIO.get(name, 1.0) * median(X)
-        return {"NMI": nmi(y, by_spectrum(X, c, seed, gamma=sigma))}
-    return {"NMI": nmi(y, SPECTRAL[hypothesis](X, raw, c, seed))}
+    way, _, form = hypothesis.partition(", ")
+    X, y = data_of(name, "raw" if form == "raw" else "scaled")
+    c, score = len(np.unique(y)), arithmetic if way == "arithmetic mean" else nmi
+    if form == "unit rows":
+        return {"NMI": nmi(y, Rows(c, 1.0, seed).fit(X).labels_)}
+    options = {
+        "sigma the median": lambda: {"gamma": 1 / (2 * median(X) ** 2)},
+        "gamma 1/d": lambda: {"gamma": 1 / X.shape[1]},
+        "discretised": lambda: {"assign_labels": "discretize"},
+        "by pivoted QR": lambda: {"assign_labels": "cluster_qr"},
+        "sigma taken for gamma": lambda: {"gamma": RATIO.get(name, 1.0) * median(X)},
+    }.get(way, dict)()
+    labels = SpectralClustering(c, random_state=seed, **options).fit_predict(X)
+    return {"NMI": score(y, labels)}
 
 
 def of_part(name, hypothesis, seed):
@@ -113,8 +71,14 @@ def of_part(name, hypothesis, seed):
         Z = scale(X[part])
         U = Gram(Z, RATIO.get(name, 1.0) * median(Z)).leading(c)
         return {"NMI": nmi(y[part], cluster_rows(U, c, seed))}
-    make = DRAWN.get(hypothesis)
-    labels = make(X, raw, c, seed, part) if make else k_means(c, seed, X[part]).predict(X)
+    learnt = {
+        "part scaled by itself": scale(raw[part]),
+        "centres raw, samples scaled": raw[part],
+    }.get(hypothesis, X[part])
+    c -= hypothesis == "a centre lost"
+    starts = 1 if hypothesis == "one start" else 10
+    means = KMeans(c, n_init=starts, random_state=seed).fit(learnt)
+    labels = means.predict(raw if hypothesis == "centres scaled, samples raw" else X)
     kept = {
         "the part's own samples": part,
         "the new samples alone": np.delete(np.arange(len(X)), part),
@@ -143,8 +107,7 @@ def wanted():
 
 def one(name, where, hypothesis, seed):
     """One run."""
-    with warnings.catch_warnings():  # what does not converge is a result here
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):  # what does not converge is a result here
         return (of_all if where == "all" else of_part)(name, hypothesis, seed)
 
 
@@ -153,9 +116,9 @@ def rows(only="", folds=10, jobs=1):
     for name, where, method, hypothesis in wanted():
         if f"{name}/{method}/".startswith(only):
             seeds = range(min(folds, 10 if hypothesis in STARTS else SEEDS))
-            found = Parallel(jobs)(delayed(one)(name, where, hypothesis, s) for s in seeds)
+            found = several(one, [(name, where, hypothesis, seed) for seed in seeds], jobs)
             key = {"set": name, "where": where, "method": method, "hypothesis": hypothesis}
-            yield key | {k: [_short(v) for v in vs] for k, vs in over_runs(found).items()}
+            yield key | {k: [_short(v) for v in vs] for k, vs in found.items()}
 
 
 def _short(value):

@@ -5,8 +5,6 @@ steps in their 50 epochs. The share (percent) of images whose cluster is that of
 the best pairing of clusters and digits.
 """
 
-from __future__ import annotations
-
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import confusion_matrix
 

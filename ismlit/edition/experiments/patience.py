@@ -4,18 +4,13 @@ For every draw: NMI (percent) of the spectral start, of the clusters found, and 
 all 3000 points by the network.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.neighbors import KNeighborsClassifier
 
-from ismlit.edition.experiments import over_runs
-from ismlit.edition.experiments.table_4_2 import SMALL_STEPS, data_of, nmi
-from ismlit.edition.networks import KNetVariant
-from ismlit.problems.bandwidth import median_distance
+from ismlit.edition.experiments import several
+from ismlit.edition.experiments.table_4_2 import data_of, knet, nmi
 from ismlit.solvers.spectral import cluster_rows
 
 DRAWS, SIZE = 60, 300
@@ -40,12 +35,8 @@ def one(options, draw):
     """One draw with one method."""
     X, y = data_of("Spiral1")
     part = np.random.default_rng(draw).choice(len(X), SIZE, replace=False)
-    sigma = 0.1 * median_distance(X[part])
-    plain = dict(bandwidth=sigma, init="spectral", random_state=draw)
-    options = plain | SMALL_STEPS | options
-    model = KNetVariant(3, **options)
-    with warnings.catch_warnings():  # what does not converge is a result here
-        warnings.simplefilter("ignore")
+    model = knet("Spiral1", 3, draw, X[part], **options)
+    with warnings.catch_warnings(action="ignore"):  # what does not converge is a result here
         model.fit(X[part])
     nearest = KNeighborsClassifier(1).fit(X[part], model.labels_)
     return {
@@ -62,5 +53,6 @@ def rows(only="", folds=10, jobs=1):
     for method, options in METHODS.items():
         if method.startswith(only):
             draws = DRAWS if folds > 2 else folds
-            found = Parallel(jobs)(delayed(one)(options, draw) for draw in range(draws))
-            yield {"method": method} | over_runs(found)
+            yield {"method": method} | several(
+                one, [(options, draw) for draw in range(draws)], jobs
+            )

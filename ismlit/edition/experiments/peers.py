@@ -6,13 +6,11 @@ method is fitted on the whole training part, a support vector machine classifies
 and the test part says how well.
 """
 
-from __future__ import annotations
-
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from time import perf_counter
 
 import numpy as np
 from scipy.linalg import solve
@@ -27,11 +25,9 @@ from sklearn.preprocessing import LabelBinarizer, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
-from ismlit import datasets
+from ismlit import SupervisedIKDR, datasets, median_distance
 from ismlit.edition import results
-from ismlit.edition.experiments import SEED
-from ismlit.estimators.reduction import SupervisedIKDR
-from ismlit.problems.bandwidth import median_distance
+from ismlit.edition.experiments import SEED, clocked, over_runs
 from ismlit.problems.grassmann import principal_angles
 
 FACTORS = (1.0, 0.5, 0.25, 0.125, 2.0)
@@ -264,8 +260,7 @@ class Peer:
         if self.make is PLSRegression and is_classes(target):
             target = LabelBinarizer().fit_transform(target)
         made = self.make(q) if choice is None else self.make(q, choice)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # peers warn of many things
+        with warnings.catch_warnings(action="ignore"):  # peers warn of many things
             return made.set_params(**options).fit(X, target)
 
     def directions(self, fitted):
@@ -350,16 +345,14 @@ def row(name, method, q, *, folds=10):
         if peer is None:
             found.append({"test accuracy": accuracy(None, train, test, y[a], y[b])})
             continue
-        start = time.perf_counter()
-        choice = chosen(peer, train, y[a], t[a], q, SETS[name].inner)
-        middle = time.perf_counter()
-        fitted = peer.fit(train, y[a], t[a], q, choice)
-        end = time.perf_counter()
+        task = train, y[a], t[a], q
+        choice, before = clocked(perf_counter, chosen, peer, *task, SETS[name].inner)
+        fitted, seconds = clocked(perf_counter, peer.fit, *task, choice)
         found.append(
             {
                 "test accuracy": float(accuracy(fitted, train, test, y[a], y[b])),
-                "seconds": end - middle,
-                "seconds of the choice": middle - start,
+                "seconds": seconds,
+                "seconds of the choice": before,
                 "chosen": choice,
             }
         )
@@ -367,7 +360,7 @@ def row(name, method, q, *, folds=10):
         if plane is not None and weights is not None:
             angles = principal_angles(weights, plane * scaler.scale_[:, None])
             found[-1]["angle"] = float(np.degrees(angles.max()))
-    return {key: [f[key] for f in found] for key in found[0]}
+    return over_runs(found)
 
 
 def sizes(name):

@@ -6,25 +6,21 @@ takes few; SM's U is one turn late, DG's kernel is never renewed; U starts from 
 clustering; the ten random starts are the authors'; and the cost counts labels found as known.
 """
 
-from __future__ import annotations
-
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
+from time import process_time
 
 import numpy as np
-from sklearn.metrics import normalized_mutual_info_score, pairwise_distances
+from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 from sklearn.utils import Bunch
 
+from ismlit import Gaussian, centre, gram, one_hot
 from ismlit.edition import loaders, printed
-from ismlit.edition.experiments import SEED, cayley_search
+from ismlit.edition.experiments import SEED, cayley_search, clocked, median
 from ismlit.edition.experiments.stored_starts import read_arrays
-from ismlit.problems.gamma import centre, one_hot
-from ismlit.problems.kernels import Gaussian
-from ismlit.problems.pairs import gram
 from ismlit.solvers.spectral import cluster_rows
 
 TURNS = 22
@@ -87,47 +83,22 @@ class Reading:
     found_too: bool = True
 
 
-def _the_other_way(load):
-    """What is known and what is sought exchanged."""
-
-    def swapped():
-        bunch = load()
-        return Bunch(data=bunch.data, existing=bunch.target, target=bunch.existing)
-
-    return swapped
+def swapped(load):
+    """A loader's set with what is known and what is sought exchanged."""
+    bunch = load()
+    return Bunch(data=bunch.data, existing=bunch.target, target=bunch.existing)
 
 
 READINGS = {
-    "SG": Reading(_the_other_way(loaders.load_small_gaussian), "sg", 0.04, 1, scaled=False),
-    "LG": Reading(
-        loaders.load_large_gaussian,
-        "lg_200",
-        10,
-        3,
-        sigma=5.0,
-        scaled=False,
-        first=5.0,
-    ),
+    "SG": Reading(partial(swapped, loaders.load_small_gaussian), "sg", 0.04, 1, scaled=False),
+    "LG": Reading(loaders.load_large_gaussian, "lg_200", 10, 3, sigma=5.0, scaled=False, first=5.0),
     "Moon": Reading(loaders.load_moon, "moon_400x4", 1, 3, sigma=0.1, first=2.0),
-    "MoonN": Reading(
-        loaders.load_moon_noise,
-        "moonn_200x7",
-        0.1,
-        6,
-        sigma=0.2,
-        noise=3,
-        first=2.0,
-    ),
+    "MoonN": Reading(loaders.load_moon_noise, "moonn_200x7", 0.1, 6, sigma=0.2, noise=3, first=2.0),
     "Flower": Reading(
-        partial(loaders.load_flower, blanked=True),
-        "flower",
-        100,
-        2,
-        of_median=True,
-        first=0.1,
+        partial(loaders.load_flower, blanked=True), "flower", 100, 2, of_median=True, first=0.1
     ),
     "Faces": Reading(
-        _the_other_way(loaders.load_face_pca),
+        partial(swapped, loaders.load_face_pca),
         "faces_20",
         1,
         17,
@@ -194,13 +165,7 @@ def runs():
             if other != reading and labelled:
                 yield name, method, "SI", f"program, {what}", other
     for name, method, init, what, change in ASIDE:
-        yield (
-            name,
-            method,
-            init,
-            f"program, {what}",
-            replace(READINGS[name], **change),
-        )
+        yield (name, method, init, f"program, {what}", replace(READINGS[name], **change))
 
 
 # ---------------------------------------------------------------- what is given
@@ -211,11 +176,6 @@ def starts(name):
     """The stored starts W (d, q) of a set: ten random ones, then ISM's first step."""
     path = next(p for p in loaders.fetch("starts") if p.stem == name)
     return read_arrays(path)
-
-
-def median(X):
-    """The median of all distances, those of samples from themselves among them."""
-    return float(np.median(pairwise_distances(X)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -435,12 +395,7 @@ def starts_of(method, init, count=SPECTRAL):
 
 def one(reading, method="ISM", start=None):
     """One run as a dict of numbers."""
-    began = time.process_time()
-    W, U, steps = zip(*turns(reading, method, start))
-    seconds = time.process_time() - began
+    taken, seconds = clocked(process_time, list, turns(reading, method, start))
+    W, U, steps = zip(*taken)
     found = measured(reading, W[-1], U[-1])[0]
-    return found | {
-        "turns": len(steps),
-        "steps": int(sum(steps)),
-        "seconds": seconds,
-    }
+    return found | {"turns": len(steps), "steps": int(sum(steps)), "seconds": seconds}

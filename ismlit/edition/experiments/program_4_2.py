@@ -7,8 +7,6 @@ weighs as much as HSIC does at the start, times `weight`; K has no diagonal; the
 the rows of U, scaled to length 1; then a second phase without the error, whose U is one-hot.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -20,9 +18,9 @@ from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import scale
 from tqdm import tqdm
 
-from ismlit.edition import loaders
 from ismlit.edition.baselines import ascend
-from ismlit.edition.experiments.table_4_2 import SHARE, Gram, data_of, median, nmi
+from ismlit.edition.experiments import median, shortened
+from ismlit.edition.experiments.table_4_2 import SHARE, Gram, data_of, learnt_on, nmi
 from ismlit.edition.knet.attraction import pull
 from ismlit.edition.knet.perceptron import Adam, Perceptron
 from ismlit.edition.knet.training import Training
@@ -83,16 +81,8 @@ READINGS = {
 }
 """The published settings of each set; Face's network as in all but one of its files."""
 OTHERWISE = {
-    ("all", "sma"): {
-        "Cancer": Reading(),
-        "Wine": Reading(),
-        "Face": Reading(weight=2.0),
-    },
-    ("part", "eig"): {
-        "Wine": Reading(),
-        "RCV": Reading(weight=2.0),
-        "Face": Reading(weight=2.0),
-    },
+    ("all", "sma"): {"Cancer": Reading(), "Wine": Reading(), "Face": Reading(weight=2.0)},
+    ("part", "eig"): {"Wine": Reading(), "RCV": Reading(weight=2.0), "Face": Reading(weight=2.0)},
 }
 OTHERWISE["part", "sma"] = OTHERWISE["part", "eig"]
 """Where those of Cayley's curves, and of Table 4.4, differ."""
@@ -156,11 +146,7 @@ def pretrained(width, X, seed, networks=NETWORKS, most=PRETRAINING):
             falls = len(last) <= LEAST or np.polyfit(np.arange(len(last)), last[:, k], 1)[0] < 0
             if not falls or epoch == most - 1:
                 going.remove(k)
-                found[k] = (
-                    encoder.theta[k].copy(),
-                    decoder.theta[k].copy(),
-                    epoch + 1,
-                )
+                found[k] = (encoder.theta[k].copy(), decoder.theta[k].copy(), epoch + 1)
         bar.set_postfix(going=len(going), worst=float(worst[-1].min()))
         if not going:
             break
@@ -194,10 +180,7 @@ class Runs:
             for net in (network.encoder, network.decoder)
         )
         self.sigma = reading.share * median(network.Z)
-        images, data = (
-            Gram(network.Z, self.sigma),
-            Gram(X, reading.share * median(X)),
-        )
+        images, data = (Gram(network.Z, self.sigma), Gram(X, reading.share * median(X)))
         self.data, U = data.leading(c), images.leading(c)
         self.weight = reading.weight and reading.weight * abs(images.trace(U)) / network.error
         self.U, self.roots = [U] * len(self.seeds), [data.roots] * len(self.seeds)
@@ -226,10 +209,6 @@ class Runs:
             return L.leading(self.c)
         return ascend(L, U, max_iter=5)[0]
 
-    def labels(self, U, seed):
-        """k-means on the rows of U, scaled to length 1."""
-        return cluster_rows(U, self.c, seed)
-
     def first(self):
         """Turns with eigenvectors until all runs have settled; (U of each, its Tr U'LU, turns)."""
         turns, before = 0, None
@@ -246,7 +225,7 @@ class Runs:
         while before is None or (self.unsettled(before) and turns < MOST["second"]):
             grams, before, turns = self.turn(0.0), self.U, turns + 1
             U = [self.renewed(L, V) for L, V in zip(grams, U)]
-            labels = [self.labels(V, seed) for V, seed in zip(U, self.seeds)]
+            labels = [cluster_rows(V, self.c, seed) for V, seed in zip(U, self.seeds)]
             self.U = [one_hot(found) for found in labels]
             self.roots = [L.roots for L in grams]
         return labels, turns
@@ -292,17 +271,9 @@ def taken(name, where, seed):
 
     where: "all", "part" (of the size of Table 4.4), or "published part", the 300 points of Spiral1.
     """
+    if where != "part":
+        return learnt_on(name, "scaled", where, seed)
     X, y = data_of(name)
-    if where == "all":
-        return X, y, X, y
-    if where == "published part":
-        spiral = loaders.load_spiral_300()
-        return (
-            scale(spiral.data),
-            spiral.target,
-            scale(spiral.new),
-            spiral.new_target,
-        )
     rows = part_of(name, round(SHARE[name] * len(X)), np.random.RandomState(seed))
     return scale(X[rows]), y[rows], X, y
 
@@ -384,9 +355,5 @@ def rows(only="", folds=10, jobs=1):
         plan = [(0, range(count))] if one_network else [(seed, [seed]) for seed in range(count)]
         parts = Parallel(jobs)(delayed(found_by)(own, name, where, *p) for p in plan)
         key = {"set": name, "reading": reading, "where": where, "update": update}
-        yield key | {k: _short(v for part in parts for v in part[k]) for k in parts[0]}
-
-
-def _short(values):
-    """To six digits."""
-    return [float(f"{v:.6g}") for v in values]
+        every = {k: [float(v) for part in parts for v in part[k]] for k in parts[0]}
+        yield key | shortened(every)

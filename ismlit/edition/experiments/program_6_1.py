@@ -7,14 +7,12 @@ until their worst batch no longer improves; the MSE net regresses the number of 
 sum of its outputs; and the labels of a test part are renumbered by themselves, for them alone.
 """
 
-from __future__ import annotations
-
-import time
 import warnings
 from dataclasses import dataclass
+from itertools import product
+from time import perf_counter
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist, pdist, squareform
 from scipy.special import log_softmax
@@ -22,15 +20,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, silhouette_score
 from tqdm import tqdm
 
+from ismlit import ConstantKernelError, Gaussian, Problem, centre, label_gamma, published_ism
 from ismlit.edition import results
-from ismlit.edition.experiments import SEED, over_runs, table_6_1
+from ismlit.edition.experiments import SEED, clocked, several, shortened, table_6_1
 from ismlit.edition.experiments.program_4_2 import LEAST, WINDOW, started
 from ismlit.edition.knet.perceptron import Adam
-from ismlit.problems.gamma import centre, label_gamma
-from ismlit.problems.kernels import Gaussian
-from ismlit.problems.pairs import ConstantKernelError
-from ismlit.problems.problem import Problem
-from ismlit.solvers.solver import published_ism
 from ismlit.solvers.starts import starting_point
 
 SETS = {name: name for name in table_6_1.SETS} | {"cancer": "cancer, 615 rows"}
@@ -99,8 +93,7 @@ def solved(R, y, rng, features=FEATURES):
 def directions(R, y, sigma, q):
     """W by ISM; where sigma is so small that Phi is 0, its start: there is nothing to follow."""
     gamma, options = label_gamma(y), dict(init="taylor", tol=1e-2, max_iter=200)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         try:
             return published_ism(R, gamma, Gaussian(sigma), q, **options).W
         except ConstantKernelError:
@@ -284,10 +277,8 @@ def one(name, method, k, depth=None):
     """One fold of one row, as a dict of numbers."""
     A, y, B, truth = fold_of(name, k)
     rng = np.random.RandomState(1000 * SEED + k)
-    start = time.perf_counter()
     if method != "H":
-        net, worst = perceptron(method, A, y, depth, rng)
-        seconds = time.perf_counter() - start
+        (net, worst), seconds = clocked(perf_counter, perceptron, method, A, y, depth, rng)
         found, guess = net(A.astype(np.float32)), classes_of(method, net(B.astype(np.float32)))
         return {
             "train": float(np.mean(classes_of(method, found) == y)),
@@ -298,8 +289,7 @@ def one(name, method, k, depth=None):
             "worst": worst[-1],
             "L": depth,
         } | of_outputs(method, found, y)
-    model = network(A, y, rng)
-    seconds = time.perf_counter() - start
+    model, seconds = clocked(perf_counter, network, A, y, rng)
     inputs = [through(model.layers[:l], A) for l in range(len(model.layers))]
     layers = [measured(*pair, y) for pair in zip(model.layers, inputs)]
     sequences = {key: [layer[key] for layer in layers] for key in layers[0]}
@@ -319,22 +309,11 @@ def one(name, method, k, depth=None):
 def rows(only="", folds=10, jobs=1):
     """Row by row, those whose name (set/method) starts with `only`; the networks first."""
     depths = {r["set"]: r["L"] for r in results("program-6.1") if r["method"] == "H"}
-    for method in FOLDS:
-        for name in SETS:
-            if not f"{name}/{method}".startswith(only):
-                continue
-            count = min(folds, FOLDS[method][name])
-            depth = depths[name] if method != "H" else [None] * count
-            work = (delayed(one)(name, method, k, depth[k]) for k in range(count))
-            row = over_runs(Parallel(jobs)(work))
-            depths |= {name: row["L"]} if method == "H" else {}
-            yield {"set": name, "method": method} | shortened(row)
-
-
-def shortened(value):
-    """Numbers to six digits, in lists and dicts."""
-    if isinstance(value, dict):
-        return {key: shortened(v) for key, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [shortened(v) for v in value]
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    for method, name in product(FOLDS, SETS):
+        if not f"{name}/{method}".startswith(only):
+            continue
+        count = min(folds, FOLDS[method][name])
+        depth = depths[name] if method != "H" else [None] * count
+        row = several(one, [(name, method, k, depth[k]) for k in range(count)], jobs)
+        depths |= {name: row["L"]} if method == "H" else {}
+        yield {"set": name, "method": method} | shortened(row)

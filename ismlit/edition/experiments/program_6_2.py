@@ -6,16 +6,14 @@ first of a falling grid with which H rises, and the grid ends at 0. The text has
 beam search looks for class-sum networks (`ismlit.edition.construction`) with its bandwidths.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.preprocessing import scale
 from tqdm import tqdm
 
 from ismlit.edition.construction import class_sum_images
-from ismlit.edition.experiments import SEED, table_6_1
-from ismlit.edition.experiments.program_6_1 import shortened
+from ismlit.edition.experiments import SEED, shortened
+from ismlit.edition.experiments.table_6_1 import data_of
 from ismlit.edition.measures import ideal_hsic
 from ismlit.problems.gamma import label_gamma
 
@@ -119,11 +117,6 @@ def searched(X, y, least, layers=DEEPEST, beam=BEAM):
 
 
 # ---------------------------------------------------------------- rows
-
-
-def data_of(name):
-    """X (n, d) as it is read, and y."""
-    return table_6_1.data_of(name)
 
 
 def rows(only="", folds=SEEDS, jobs=1):

@@ -8,11 +8,9 @@ training part: two components, then five nearest neighbours; with more than thre
 k - 1 components for k of them; and classifiers. On all rows: clusterers that are told k.
 """
 
-from __future__ import annotations
-
-import time
 import warnings
 from functools import partial
+from time import process_time
 
 import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
@@ -33,7 +31,7 @@ from sklearn.svm import SVC
 
 from ismlit import KernelDependenceNetwork, SupervisedIKDR, UnsupervisedIKDR
 from ismlit.edition import loaders
-from ismlit.edition.experiments import SEED
+from ismlit.edition.experiments import SEED, clocked
 from ismlit.edition.experiments.peers import CappedLDA
 from ismlit.edition.knet import KNetClustering
 
@@ -162,9 +160,8 @@ def by_folds(name, make):
     """Accuracies on each fold, samples alike and classes alike, and seconds of the fit."""
     found = {"accuracy": [], "balanced": [], "seconds": []}
     for A, B, y_A, y_B in folds_of(name):
-        began = time.process_time()
-        model = make().fit(A, y_A)
-        found["seconds"].append(time.process_time() - began)
+        model, seconds = clocked(process_time, make().fit, A, y_A)
+        found["seconds"].append(seconds)
         given = model.predict(B)
         found["accuracy"].append(float(np.mean(given == y_B)))
         found["balanced"].append(float(balanced_accuracy_score(y_B, given)))
@@ -191,9 +188,8 @@ def clustering(name, method):
     """Agreement of the clusters with the classes, over all rows."""
     table, y = load(name)
     X = preparation().fit_transform(table)
-    began = time.process_time()
-    labels = CLUSTERERS[method](y.max() + 1).fit_predict(X)
-    seconds = time.process_time() - began
+    model = CLUSTERERS[method](y.max() + 1)
+    labels, seconds = clocked(process_time, model.fit_predict, X)
     return {"NMI": float(normalized_mutual_info_score(y, labels)), "seconds": seconds}
 
 
@@ -222,8 +218,8 @@ def rows(only="", folds=10, jobs=1):
         for task, (methods, run) in TASKS.items():
             for method in methods:
                 if f"{task}/{name}/{method}".startswith(only):
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore")  # a fit that stops short is a result
+                    # a fit that stops short is a result
+                    with warnings.catch_warnings(action="ignore"):
                         found = run(name, method)
                     if found:
                         yield dict(task=task, set=name, method=method, **found)

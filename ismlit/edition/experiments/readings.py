@@ -5,13 +5,11 @@ thesis; its cells are the rows that `table_5_4` and `table_5_5` compute at lengt
 published program, restated and run anew. `VARIATIONS` change one thing of it each.
 """
 
-from __future__ import annotations
-
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -24,21 +22,13 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
+from ismlit import Gaussian, Kernel, Linear, Multiquadratic, Polynomial, RelativeGaussian, Squared
 from ismlit.edition import printed, results
 from ismlit.edition.baselines import dimension_growth
-from ismlit.edition.experiments import SEED, SETS, cayley_search, over_runs, prepared
+from ismlit.edition.experiments import SEED, SETS, cayley_search, clocked, over_runs, prepared
 from ismlit.problems.bandwidth import median_distance
 from ismlit.problems.gamma import DenseGamma, Gamma, centre, embedding_gamma, label_gamma, one_hot
 from ismlit.problems.grassmann import top_eigenvectors
-from ismlit.problems.kernels import (
-    Gaussian,
-    Kernel,
-    Linear,
-    Multiquadratic,
-    Polynomial,
-    RelativeGaussian,
-    Squared,
-)
 from ismlit.problems.pairs import gram
 from ismlit.problems.problem import Problem
 from ismlit.solvers.solver import published_ism
@@ -147,9 +137,7 @@ def descent_in_time(task, work=GM_WORK):
     on_manifold = pymanopt.function.numpy(manifold)
     gradient = on_manifold(lambda W: -2 * problem.objective_and_gradient(W)[1])
     descent = pymanopt.Problem(
-        manifold,
-        on_manifold(lambda W: -problem.objective(W)),
-        euclidean_gradient=gradient,
+        manifold, on_manifold(lambda W: -problem.objective(W)), euclidean_gradient=gradient
     )
     start = np.linalg.qr(task.rng.standard_normal((problem.d, task.q)))[0]
     steps = max(1, round(work / (problem.n**2 * problem.d * task.q)))
@@ -262,19 +250,9 @@ CODE = Reading(
     parts=True,
     diagonal=False,
     divisor="q",
-    scored={
-        "Wine": "test",
-        "Cancer": "training",
-        "Face": "training",
-        "MNIST": "training",
-    },
+    scored={"Wine": "test", "Cancer": "training", "Face": "training", "MNIST": "training"},
     svm="auto",
-    solvers={
-        "ISM": fixed_point,
-        "DG": blind_growth,
-        "SM": cayley_steps,
-        "GM": descent_in_time,
-    },
+    solvers={"ISM": fixed_point, "DG": blind_growth, "SM": cayley_steps, "GM": descent_in_time},
     rereads={("MNIST", "supervised", "polynomial"): ("MNIST", "supervised", "gaussian")},
 )
 
@@ -302,9 +280,7 @@ def with_labels(reading, name, kernel, solver, folds):
         made, unit = reading.kernel(kernel, A, q)
         rng = np.random.default_rng([SEED, i])
         task = Task(A, label_gamma(y_A), made, q, reading.diagonal, rng)
-        began = time.perf_counter()
-        W = solver(task)
-        seconds = time.perf_counter() - began
+        W, seconds = clocked(perf_counter, solver, task)
         machine = SVC(gamma=reading.svm).fit(A @ W, y_A)
         Z, y = (B @ W, y_B) if reading.scored[name] == "test" else (A @ W, y_A)
         cost = task.cost(W) / unit
@@ -318,7 +294,7 @@ def without_labels(reading, name, kernel, solver):
     q, k = reading.turns[name]
     made, unit = reading.kernel(kernel, X, q)
     rng = np.random.default_rng(SEED)
-    began = time.perf_counter()
+    began = perf_counter()
     K = gram(RelativeGaussian(local_widths(X)), X)
     values, U = leading(zeroed(K, reading), k, degrees=reading.degrees)
     for _ in range(MOST_TURNS):
@@ -329,7 +305,7 @@ def without_labels(reading, name, kernel, solver):
         values, U = leading(K, k, degrees=reading.degrees)
         if np.linalg.norm(values - before) < 0.01 * np.linalg.norm(before):
             break
-    seconds = time.perf_counter() - began
+    seconds = perf_counter() - began
     V = leading(K, k, centred=False)[1]
     clusters = cluster_rows(V, k, SEED)
     labels = {"classes": y, "clusters": clusters}
@@ -406,17 +382,9 @@ SMALL = ("Wine", "Cancer")
 CUBIC_FACE = _rows(["Face"], WITH, ["polynomial"], "ISM", "DG", "SM")
 VARIATIONS = [
     _varied("q = classes", _rows(SMALL, WITH, BOTH, "ISM"), q=CLASSES),
-    _varied(
-        "Cancer q = 4",
-        _rows(["Cancer"], WITH, BOTH, "ISM"),
-        q=CODE.q | {"Cancer": 4},
-    ),
+    _varied("Cancer q = 4", _rows(["Cancer"], WITH, BOTH, "ISM"), q=CODE.q | {"Cancer": 4}),
     _varied("diagonal kept", _rows(SMALL, WITH, BOTH, "ISM"), diagonal=True),
-    _varied(
-        "inner products as they are",
-        _rows(SMALL, WITH, ["polynomial"], "ISM"),
-        divisor="1",
-    ),
+    _varied("inner products as they are", _rows(SMALL, WITH, ["polynomial"], "ISM"), divisor="1"),
     _varied(
         "DG sees the labels",
         _rows([*SMALL, "Face"], WITH, ["gaussian"], "DG"),
@@ -440,16 +408,8 @@ VARIATIONS = [
     ),
     _varied("Face over d", CUBIC_FACE[:1], divisor="d"),
     _varied("Face degree 2", CUBIC_FACE[:1], degree=2),
-    _varied(
-        "q = k = classes",
-        _rows([*SMALL, "Face"], WITHOUT, BOTH, "ISM"),
-        turns=TEXT.turns,
-    ),
-    _varied(
-        "degree 2 without labels",
-        _rows(SMALL, WITHOUT, ["polynomial"], "ISM"),
-        degree=2,
-    ),
+    _varied("q = k = classes", _rows([*SMALL, "Face"], WITHOUT, BOTH, "ISM"), turns=TEXT.turns),
+    _varied("degree 2 without labels", _rows(SMALL, WITHOUT, ["polynomial"], "ISM"), degree=2),
     _varied("U with degrees", _rows(SMALL, WITHOUT, ["gaussian"], "ISM"), degrees=True),
     _varied(
         "k = 1",
@@ -504,8 +464,7 @@ def one(reading, name, paradigm, kernel, method="ISM", folds=10):
     solver = other_kernel if kernel in OTHERS else reading.solvers[method]
     if name == "MNIST" and method == "SM":
         solver = partial(solver, most=60)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         if paradigm == WITHOUT:
             return without_labels(reading, name, kernel, solver)
         count = 10 if (name, method) == ("Face", "ISM") else FOLDS[name]
@@ -565,10 +524,7 @@ def cells(table, reading=CODE, keep=None):
 def _stored_as(table, reading, row):
     *place, method = row
     if reading is not TEXT:
-        return (
-            *reading.rereads.get(tuple(place), place),
-            f"{method}, {reading.name}",
-        )
+        return (*reading.rereads.get(tuple(place), place), f"{method}, {reading.name}")
     if table == "table-5.4":
         return (*place, "ISM, published" if method == "ISM" else method)
     signed = place[2] in ("squared", "multiquadratic")

@@ -4,8 +4,6 @@ The rules are those by which the notebooks decide about a row, applied number by
 reader can see by how much a row misses; the reading is the one that fits, or the nearest.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ismlit.edition import printed, results
@@ -26,12 +24,12 @@ def numbers():
     yield from _table_6_1()
 
 
-def _number(claim, table, row, quantity, wanted, values, reading, agrees):
+def _number(claim, row, quantity, wanted, values, reading, agrees):
     spread = f" ± {_short(float(np.std(values)))}" if np.size(values) > 1 else ""
     value = float(np.mean(values))
     return dict(
         claim=claim,
-        table=table.removeprefix("table-"),
+        table=claim.split("-")[1],
         row=row,
         quantity=quantity,
         printed=wanted,
@@ -53,8 +51,9 @@ def _short(value):
     return f"{round(value, 3) + 0.0:.4g}"
 
 
-def _printed(row, key, sd):
-    return f"{row[key]} ± {row[sd]}" if row.get(sd) else row[key]
+def _printed(row, key, sd=None):
+    sd = row.get(sd or f"{key} sd")
+    return f"{row[key]} ± {sd}" if sd else row[key]
 
 
 def _table_3_1():
@@ -64,16 +63,8 @@ def _table_3_1():
         found = table_3_1.stored_row(stored, row, table_3_1.READINGS.get(reading, reading))
         name = f"{row['set']}-{row['method']}-{row['init']}"
         for key, sign in cells.items():
-            yield _number(
-                f"tab-3.1-{name}",
-                "table-3.1",
-                name.replace("-", " "),
-                key,
-                _printed(row, key, f"{key} sd"),
-                found[key],
-                reading,
-                sign > 0,
-            )
+            claim, label, wanted = f"tab-3.1-{name}", name.replace("-", " "), _printed(row, key)
+            yield _number(claim, label, key, wanted, found[key], reading, sign > 0)
 
 
 def _table_4_2(table, where):
@@ -86,10 +77,8 @@ def _table_4_2(table, where):
         reading, values, agrees = found
         owner = PEERS.get(cell["method"], cell["set"].lower())
         claim = f"{table.replace('table', 'tab')}-{owner}"
-        row = f"{cell['set']} {cell['method']}"
-        yield _number(
-            claim, table, row, "NMI", _printed(cell, "NMI", "sd"), values, reading, agrees
-        )
+        label, wanted = f"{cell['set']} {cell['method']}", _printed(cell, "NMI", "sd")
+        yield _number(claim, label, "NMI", wanted, values, reading, agrees)
 
 
 def _table_4_6(name, table):
@@ -110,7 +99,7 @@ def _table_4_6(name, table):
                 wanted = row[f"{update} {key}"]
                 agrees = table_4_6.near(name, key, np.mean(values), float(wanted))
                 how = f"{reading}, {found['update']}; {height if key == 'HSIC' else key}"
-                yield _number(claim, table, label, key, wanted, values, how, agrees)
+                yield _number(claim, label, key, wanted, values, how, agrees)
 
 
 def _table_5_4():
@@ -120,7 +109,7 @@ def _table_5_4():
         claim = f"tab-5.4-{name.lower()}-{without}{kernel}"
         if method != "ISM":
             claim = f"tab-5.4-{'peers-unsupervised' if without else method.lower()}"
-        yield _of_cell(claim, "table-5.4", " ".join(cell.row), cell, reading)
+        yield _of_cell(claim, " ".join(cell.row), cell, reading)
 
 
 def _table_5_5():
@@ -133,7 +122,7 @@ def _table_5_5():
         elif (name, kernel) not in NOT_APART:
             claim += special.get(kernel, "")
         claim = "tab-5.5" if claim == "tab-5.5-wine" else claim
-        yield _of_cell(claim, "table-5.5", f"{name} {paradigm} {kernel}", cell, reading)
+        yield _of_cell(claim, f"{name} {paradigm} {kernel}", cell, reading)
 
 
 def _by_either(table):
@@ -145,10 +134,10 @@ def _by_either(table):
             yield cell, reading
 
 
-def _of_cell(claim, table, row, cell, reading):
+def _of_cell(claim, row, cell, reading):
     supervised = cell.row[1] == "supervised"
     quantity = "cost" if cell.quantity == "cost" else "accuracy" if supervised else "NMI"
-    return _number(claim, table, row, quantity, cell.shown, cell.values, reading, cell.fits)
+    return _number(claim, row, quantity, cell.shown, cell.values, reading, cell.fits)
 
 
 NOT_APART = [
@@ -167,5 +156,4 @@ def _table_6_1():
         claim = f"tab-6.1-{row['set']}-{row['method']}"
         for key, agrees in judged.items():
             here = [value for value in found.get(key, []) if value is not None] or [np.nan]
-            wanted = _printed(row, key, f"{key} sd")
-            yield _number(claim, "table-6.1", label, key, wanted, here, "program", agrees)
+            yield _number(claim, label, key, _printed(row, key), here, "program", agrees)

@@ -3,27 +3,20 @@
 Times depend on the machine; slopes and ratios within one run do so less.
 """
 
-from __future__ import annotations
-
-import time
 import warnings
 from functools import partial
+from time import perf_counter
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh, lobpcg
-from sklearn.exceptions import ConvergenceWarning
 
+from ismlit import Gaussian, Polynomial, Problem, ism, label_gamma, median_distance
 from ismlit.datasets import make_four_gaussians
-from ismlit.edition.experiments import SEED
+from ismlit.edition.experiments import SEED, clocked
 from ismlit.edition.experiments.table_5_4 import METHODS
 from ismlit.edition.measures import alternative_gamma
-from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.gamma import label_gamma
-from ismlit.problems.kernels import Gaussian, Polynomial
 from ismlit.problems.pairs import add_both_ways
-from ismlit.problems.problem import Problem
-from ismlit.solvers.solver import ism
 
 
 def make_classes(n, d, k, dtype=float):
@@ -105,8 +98,8 @@ def matrix_free_eigenvectors(problem, W, q, *, start=None, tol=1e-8, max_iter=20
     operator = phi_operator(problem, W)
     block = np.random.default_rng(0).standard_normal((problem.d, q + 2))
     block[:, :q] += 0 if start is None else 100 * start
-    with warnings.catch_warnings():  # whether it converged is tested below
-        warnings.simplefilter("ignore", UserWarning)
+    # whether it converged is tested below
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         block = np.linalg.qr(block)[0].astype(problem.dtype)
         scale = np.linalg.norm(operator @ block[:, 0])
         values, vectors = lobpcg(operator, block, tol=tol * scale, maxiter=max_iter)
@@ -117,32 +110,34 @@ def matrix_free_eigenvectors(problem, W, q, *, start=None, tol=1e-8, max_iter=20
     return values, vectors
 
 
-def _seconds(run, turns=3):
-    """Best of some turns: noise of the machine only adds."""
-    best = np.inf
-    for _ in range(turns):
-        start = time.perf_counter()
-        result = run()
-        best = min(best, time.perf_counter() - start)
-    return best, result
+def timed(what, size, runs, turns=3, told=lambda found: {}):
+    """A row for each method: the best of some turns, since noise of the machine only adds.
+
+    Parameters
+    ----------
+    runs : dict
+        {method: what is called}.
+    told : callable
+        What the row has of the last result, beside the time.
+    """
+    for method, run in runs.items():
+        best = np.inf
+        for _ in range(turns):
+            found, seconds = clocked(perf_counter, run)
+            best = min(best, seconds)
+        yield dict(what=what, method=method, size=int(size), seconds=best, **told(found))
 
 
 def solvers_by_n(quick):
     """Figure 5.2: polynomial kernel, q = 20, all solvers from one start."""
+    told = lambda f: dict(passes=f.n_passes - f.n_test_passes, objective=f.objective)
     for n in (100, 200, 400) if quick else (100, 200, 400, 800, 1600):
         X, y = make_classes(n, 50, 20)
-        for method in ("ISM, published", "ISM", "DG", "SM", "GM"):
-            options = {} if method.startswith("ISM") else {"max_passes": 5000}
-            run = partial(METHODS[method], X, label_gamma(y), Polynomial(3), 20, **options)
-            seconds, found = _seconds(run, 1)
-            yield dict(
-                what="solvers by n",
-                method=method,
-                size=n,
-                seconds=seconds,
-                passes=found.n_passes - found.n_test_passes,
-                objective=found.objective,
-            )
+        task = X, label_gamma(y), Polynomial(3), 20
+        runs = {name: partial(METHODS[name], *task) for name in ("ISM, published", "ISM")}
+        for name in ("DG", "SM", "GM"):
+            runs[name] = partial(METHODS[name], *task, max_passes=5000)
+        yield from timed("solvers by n", n, runs, 1, told)
 
 
 def eigensolvers_by_d(quick):
@@ -151,82 +146,65 @@ def eigensolvers_by_d(quick):
         X, first, second = make_four_gaussians(200, d, random_state=SEED)
         gamma = alternative_gamma(np.eye(2)[first] / 10, second, 1.0)
         problem = Problem(X, gamma, Gaussian(median_distance(X)))
-        W = np.eye(d, 1)
-        phi = problem.phi(W)
-        phi = phi - min(np.linalg.eigvalsh(phi)[0], 0) * np.eye(d)  # power methods want it PSD
-        start = np.ones(d) / np.sqrt(d)
-        methods = {
-            "all eigenvectors (LAPACK)": lambda A=phi: np.linalg.eigh(A)[0][-1],
-            "one eigenvector (LAPACK)": lambda A=phi, d=d: eigh(A, subset_by_index=(d - 1, d - 1))[
-                0
-            ][0],
-            "Lanczos (ARPACK)": lambda A=phi, v=start: eigsh(A, 1, which="LA", v0=v)[0][0],
-            "coordinate-wise power": lambda A=phi: coordinate_power(A)[0],
+        A = problem.phi(np.eye(d, 1))
+        A = A - min(np.linalg.eigvalsh(A)[0], 0) * np.eye(d)  # power methods want it PSD
+        start, last = np.ones(d) / np.sqrt(d), (d - 1, d - 1)
+        runs = {
+            "all eigenvectors (LAPACK)": lambda A=A: np.linalg.eigh(A)[0][-1],
+            "one eigenvector (LAPACK)": lambda A=A, k=last: eigh(A, subset_by_index=k)[0][0],
+            "Lanczos (ARPACK)": lambda A=A, v=start: eigsh(A, 1, which="LA", v0=v)[0][0],
+            "coordinate-wise power": lambda A=A: coordinate_power(A)[0],
         }
-        exact = np.linalg.eigvalsh(phi)[-1]
-        for method, run in methods.items():
-            seconds, value = _seconds(run)
-            error = abs(value - exact) / exact
-            yield dict(
-                what="eigensolvers by d", method=method, size=int(d), seconds=seconds, error=error
-            )
+        exact = np.linalg.eigvalsh(A)[-1]
+        told = lambda value, exact=exact: {"error": abs(value - exact) / exact}
+        yield from timed("eigensolvers by d", d, runs, told=told)
 
 
 def modes_by_n(quick):
     """Exact in both precisions, on two threads, and with random features: d = 50, q = 3."""
+    told = lambda found: dict(passes=found.n_passes, objective=found.objective)
     for n in (1000, 2000) if quick else (1000, 2000, 4000, 8000, 16_000, 64_000, 256_000, 10**6):
         X, y = make_classes(n, 50, 4)
-        kernel = Gaussian(median_distance(X))
-        single = X.astype("float32")
+        single, task = X.astype("float32"), (label_gamma(y), Gaussian(median_distance(X)), 3)
         exact = dict(tol=1e-4, escape=False)
-        modes = {"exact, float64": partial(ism, X, **exact)} if n <= 8000 else {}
+        runs = {"exact, float64": partial(ism, X, *task, **exact)} if n <= 8000 else {}
         if n <= 16_000:
-            modes["exact, float32"] = partial(ism, single, **exact)
-            modes["exact, float32, n_jobs=2"] = partial(ism, single, n_jobs=2, **exact)
+            runs["exact, float32"] = partial(ism, single, *task, **exact)
+            runs["exact, float32, n_jobs=2"] = partial(ism, single, *task, n_jobs=2, **exact)
         features = dict(random_features=128, random_state=SEED, tol=1e-4)
-        modes["128 random features, float32"] = partial(ism, single, **features)
-        for mode, run in modes.items():
-            run = partial(run, label_gamma(y), kernel, 3)
-            seconds, found = _seconds(run, 1)
-            yield dict(
-                what="modes by n",
-                method=mode,
-                size=n,
-                seconds=seconds,
-                passes=found.n_passes,
-                objective=found.objective,
-            )
+        runs["128 random features, float32"] = partial(ism, single, *task, **features)
+        yield from timed("modes by n", n, runs, 1, told)
 
 
 def passes_by_d(quick):
     """One pass with eigenvectors at n = 2000, q = 5: Phi formed, or matrix-free."""
     for d in (32, 128) if quick else (32, 64, 128, 256, 512, 1024, 2048):
-        X, y = make_classes(2000, d, 6)
-        problem = Problem(X, label_gamma(y), Gaussian(median_distance(X)))
-        W = np.linalg.qr(np.random.default_rng(SEED).standard_normal((d, 5)))[0]
-        modes = {
-            "Phi formed, dense eigenvectors": lambda p=problem, W=W, d=d: eigh(
-                p.phi(W), subset_by_index=(d - 5, d - 1)
+        problem, W = _frame_of(d, 6, 5)
+        last = (d - 5, d - 1)
+        runs = {
+            "Phi formed, dense eigenvectors": lambda p=problem, W=W, k=last: eigh(
+                p.phi(W), subset_by_index=k
             ),
-            "gradient only": lambda p=problem, W=W: p.objective_and_gradient(W),
+            "gradient only": partial(problem.objective_and_gradient, W),
         }
         if d >= 64:
-            modes["matrix-free eigenvectors, warm start"] = partial(
-                matrix_free_eigenvectors, problem, W, 5, start=W, tol=1e-4
-            )
-        for mode, run in modes.items():
-            seconds, _ = _seconds(run)
-            yield dict(what="passes by d", method=mode, size=d, seconds=seconds)
+            free = partial(matrix_free_eigenvectors, problem, W, 5, start=W, tol=1e-4)
+            runs["matrix-free eigenvectors, warm start"] = free
+        yield from timed("passes by d", d, runs)
 
 
 def passes_by_q(quick):
     """One pass at n = 2000, d = 256, as q grows."""
     for q in (1, 4) if quick else (1, 2, 4, 8, 16, 32, 64):
-        X, y = make_classes(2000, 256, 10)
-        problem = Problem(X, label_gamma(y), Gaussian(median_distance(X)))
-        W = np.linalg.qr(np.random.default_rng(SEED).standard_normal((256, q)))[0]
-        seconds, _ = _seconds(partial(problem.objective_and_phi, W))
-        yield dict(what="passes by q", method="Phi formed", size=q, seconds=seconds)
+        problem, W = _frame_of(256, 10, q)
+        yield from timed("passes by q", q, {"Phi formed": partial(problem.objective_and_phi, W)})
+
+
+def _frame_of(d, classes, q):
+    """A problem of 2000 samples, and a random W (d, q)."""
+    X, y = make_classes(2000, d, classes)
+    W = np.linalg.qr(np.random.default_rng(SEED).standard_normal((d, q)))[0]
+    return Problem(X, label_gamma(y), Gaussian(median_distance(X))), W
 
 
 PARTS = (solvers_by_n, eigensolvers_by_d, modes_by_n, passes_by_d, passes_by_q)
@@ -234,11 +212,9 @@ PARTS = (solvers_by_n, eigensolvers_by_d, modes_by_n, passes_by_d, passes_by_q)
 
 def rows(only="", folds=10, jobs=1):
     """All parts, or those whose name starts with `only`; fewer than ten folds means quick."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for part in PARTS:
-            if part.__name__.startswith(only):
-                yield from part(folds < 10)
+    for part in PARTS:
+        if part.__name__.startswith(only):
+            yield from part(folds < 10)
 
 
 def slopes(rows, what, upper=True):

@@ -4,18 +4,15 @@ The seed draws the data as well, so that a start which does not hang on it varie
 KDAC's default: from the median distance down, each time also from where it was.
 """
 
-from __future__ import annotations
-
 import warnings
 from functools import partial
-from itertools import product
 
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 
 from ismlit import KDAC, datasets, ism, median_distance
 from ismlit.edition.baselines import dimension_growth, stiefel_descent
-from ismlit.edition.experiments import over_runs
+from ismlit.edition.experiments import named, over_runs
 
 SOLVERS = {"ism": ism, "sm": stiefel_descent, "dg": dimension_growth}
 STARTS = ("taylor", "pca", "random", "several", "walk")
@@ -40,8 +37,7 @@ def one(solver, start, seed):
     options = dict(bandwidth=median_distance(X) / 16, init=start) if start != "walk" else {}
     model = SolvedBy(2, 3, random_state=seed, max_turns=30, tol=1e-4, **options)
     model.solver = SOLVERS[solver]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # thirty turns need not be enough
+    with warnings.catch_warnings(action="ignore"):  # thirty turns need not be enough
         labels = model.fit_predict(X, clouds)
     agreement = normalized_mutual_info_score(bands, labels)
     return {"NMI": round(float(agreement), 4), "quality": round(float(model.quality_), 4)}
@@ -50,7 +46,6 @@ def one(solver, start, seed):
 def rows(only="", folds=10, jobs=1):
     """One row a solver and start."""
     draws = range(DRAWS if folds > 2 else 2)
-    for solver, start in product(SOLVERS, STARTS):
-        if f"{solver}/{start}".startswith(only):
-            found = over_runs([one(solver, start, seed) for seed in draws])
-            yield {"solver": solver, "start": start} | found
+    for solver, start in named(only, SOLVERS, STARTS):
+        found = over_runs([one(solver, start, seed) for seed in draws])
+        yield {"solver": solver, "start": start} | found

@@ -5,26 +5,20 @@ the stored rows, H being in the objective), and as the authors' program ran ("pr
 `program_3_1`). "ISM, exact" is ours.
 """
 
-from __future__ import annotations
-
-import time
-import warnings
 from functools import cache, partial
 from itertools import product
+from time import process_time
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 from sklearn.utils import Bunch
 
+from ismlit import Gamma, Gaussian, centre, ism, one_hot, published_ism
 from ismlit.edition import loaders, printed
 from ismlit.edition.baselines import dimension_growth, stiefel_descent
-from ismlit.edition.experiments import SEED, over_runs, program_3_1
-from ismlit.problems.gamma import Gamma, centre, one_hot
-from ismlit.problems.kernels import Gaussian
+from ismlit.edition.experiments import SEED, clocked, program_3_1, several
 from ismlit.problems.pairs import Pairs
-from ismlit.solvers.solver import ism, published_ism
 from ismlit.solvers.spectral import Affinity, JointProblem, alternate, cluster_rows
 
 RESTARTS = 10
@@ -59,18 +53,13 @@ def embedded(X, kernel, k):
     return Affinity(Pairs(X, kernel), normalize="centred").leading(k)[0]
 
 
-def _swapped(bunch):
-    """What is known and what is sought exchanged."""
-    return Bunch(data=bunch.data, existing=bunch.target, target=bunch.existing)
-
-
 SETS = {
     "SG": loaders.load_small_gaussian,
     "LG": loaders.load_large_gaussian,
     "Moon": lambda: _standardised(loaders.load_moon()),
     "MoonN": lambda: _standardised(loaders.load_moon_noise(), 3),
     "Flower": flower,
-    "Faces": lambda: _swapped(loaders.load_face_pca()),
+    "Faces": partial(program_3_1.swapped, loaders.load_face_pca),
     "WebKb": loaders.load_webkb,
 }
 """As the published runs had them: noise of MoonN divided by 3; pose known, identity sought."""
@@ -81,7 +70,7 @@ VARIANTS = {
     "MoonN, noise as it is": lambda: _standardised(loaders.load_moon_noise()),
     "MoonN, 1000 samples": lambda: _standardised(loaders.load_moon_noise(1000), 3),
     "Faces, identity known": loaders.load_face_pca,
-    "WebKb, topic known": lambda: _swapped(loaders.load_webkb()),
+    "WebKb, topic known": partial(program_3_1.swapped, loaders.load_webkb),
     "WebKb, standardised": lambda: _standardised(loaders.load_webkb()),
 }
 """Other readings of the data, the text's among them; run with ISM and its own start alone."""
@@ -101,14 +90,7 @@ def problem_of(name):
     bunch = (SETS | VARIANTS)[name]()
     sigma, weight, q = settings(name)
     X = bunch.data - bunch.data.mean(axis=0)
-    return (
-        X,
-        bunch,
-        Gaussian(sigma),
-        weight,
-        q,
-        CLUSTERS.get(name, len(set(bunch.existing))),
-    )
+    return (X, bunch, Gaussian(sigma), weight, q, CLUSTERS.get(name, len(set(bunch.existing))))
 
 
 def solver_of(method):
@@ -125,26 +107,23 @@ def one(name, method="ISM", init="SI", seed=SEED, turns=TURNS):
     Y, solver = one_hot(bunch.existing), solver_of(method)
     U = Y / np.sqrt(Y.sum(axis=0)) if Y.shape[1] == k else embedded(X, kernel, k)
     W = np.linalg.qr(np.random.default_rng(seed).standard_normal((X.shape[1], q)))[0]
-    began = time.process_time()
-    with warnings.catch_warnings():  # a run that did not settle is a result here
-        warnings.simplefilter("ignore")
-        found = alternate(
-            JointProblem(X, kernel, "centred", Gamma(centre(Y), np.full(Y.shape[1], -weight))),
-            k,
-            q,
-            solver=solver,
-            freeze=solver is not ism,
-            start=U,
-            init="taylor" if init == "SI" else W,
-            tol=1e-4,
-            max_turns=turns,
-        )
+    guide = Gamma(centre(Y), np.full(Y.shape[1], -weight))
+    found, seconds = clocked(
+        process_time,
+        partial(alternate, JointProblem(X, kernel, "centred", guide), k, q),
+        solver=solver,
+        freeze=solver is not ism,
+        start=U,
+        init="taylor" if init == "SI" else W,
+        tol=1e-4,
+        max_turns=turns,
+    )
     path = {
         "objective": found.objective,
         "fell": bool(np.diff(found.history["objective"]).min(initial=0) < -1e-6),
         "turns": found.n_iter,
         "passes": found.n_passes,
-        "seconds": time.process_time() - began,
+        "seconds": seconds,
     }
     if solver is ism:
         return path
@@ -165,15 +144,15 @@ def rows(only="", folds=RESTARTS, jobs=1):
     for *name, reading in program_3_1.runs():
         if "/".join([name[3], *name[:3]]).startswith(only):
             starts = program_3_1.starts_of(*name[1:3], folds)
-            found = Parallel(jobs)(delayed(program_3_1.one)(reading, name[1], s) for s in starts)
-            yield dict(zip(("set", "method", "init", "reading"), name)) | over_runs(found)
+            found = several(program_3_1.one, [(reading, name[1], s) for s in starts], jobs)
+            yield dict(zip(("set", "method", "init", "reading"), name)) | found
     names = [(name, *row) for name in SETS for row in product(SOLVERS, ("SI", "RI"))]
     names += [(name, "ISM", "SI") for name in VARIANTS]
     names += [("WebKb", f"ISM, {steps} steps", "SI") for steps in STEPS]
     for name in names:
         if "/".join(["centred", *name]).startswith(only):
             seeds = range(folds if name[2] == "RI" else 1)
-            found = over_runs(Parallel(jobs)(delayed(one)(*name, seed) for seed in seeds))
+            found = several(one, [(*name, seed) for seed in seeds], jobs)
             yield (dict(zip(("set", "method", "init", "reading"), (*name, "centred"))) | found)
 
 
@@ -259,10 +238,7 @@ def verdict(row, stored):
     Of those that are equal in both the program's.
     """
     found = readings_of(row, stored)
-    score = lambda name: (
-        sum(map(bool, found[name].values())),
-        sum(found[name].values()),
-    )
+    score = lambda name: (sum(map(bool, found[name].values())), sum(found[name].values()))
     best = max(["program", *found], key=score)  # the first of equals
     return best, found[best]
 

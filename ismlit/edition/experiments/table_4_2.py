@@ -6,30 +6,24 @@ printed number does not follow from it, both ways are run: scaled and raw featur
 the authors' program ran it, in `program_4_2`. `Beside` puts all of them next to the print.
 """
 
-from __future__ import annotations
-
-import time
 import warnings
 from importlib.util import find_spec
 from itertools import product
+from time import perf_counter
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.metrics import normalized_mutual_info_score, pairwise_distances
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import scale
 
-from ismlit import datasets
+from ismlit import Gaussian, centre, datasets, median_distance
 from ismlit.edition import loaders
-from ismlit.edition.experiments import over_runs
+from ismlit.edition.experiments import clocked, median, several
+from ismlit.edition.experiments.clusterers import ByNeighbours
 from ismlit.edition.experiments.deep_peers import PEERS
 from ismlit.edition.knet.training import embedding_affinity
 from ismlit.edition.networks import KNetVariant
-from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.gamma import centre
-from ismlit.problems.kernels import Gaussian
 from ismlit.solvers.spectral import cluster_rows
 
 SETS = {
@@ -58,12 +52,7 @@ class Start:
         """Cluster X (n, d)."""
         L = embedding_affinity(X, Gaussian(self.ratio * median_distance(X)))
         self.labels_ = cluster_rows(L.leading(self.k - 1)[0], self.k, self.seed)
-        self.near = KNeighborsClassifier(1).fit(X, self.labels_)
         return self
-
-    def predict(self, X):
-        """The cluster of the nearest sample."""
-        return self.near.predict(X)
 
 
 class Gram:
@@ -90,11 +79,6 @@ class Gram:
     def trace(self, U):
         """Tr(U'LU), the HSIC of the program."""
         return float(np.sum(U * (self @ U)))
-
-
-def median(Z):
-    """The median of all n² distances, the zeros among them."""
-    return float(np.median(pairwise_distances(Z)))
 
 
 class Rows:
@@ -168,7 +152,7 @@ METHODS = {
     "SC, 10 neighbours": lambda *a: spectral(*a, affinity="nearest_neighbors"),
     "SC, unit rows": lambda name, c, seed, X: Rows(c, RATIO.get(name, 1.0), seed),
     "SC, no diagonal": lambda name, c, seed, X: Rows(c, None, seed),
-    "start": lambda name, c, seed, X: Start(c, RATIO.get(name, 1.0), seed),
+    "start": lambda n, c, seed, X: ByNeighbours(Start(c, RATIO.get(n, 1.0), seed)),
     "KNet EIG": knet,
     "KNet SMA": lambda *a: knet(*a, update="sma"),
     "KNet, c columns": lambda name, c, seed, X: knet(name, c, seed, X, n_vectors=c),
@@ -212,17 +196,10 @@ def one(name, method, seed, form="scaled", where="all"):
     """
     Z, z, X, y = learnt_on(name, form, where, seed)
     c = len(np.unique(y))
-    with warnings.catch_warnings():  # what does not converge is a result here
-        warnings.simplefilter("ignore")
-        start = time.perf_counter()
-        model = METHODS[method](name, c, seed, Z).fit(Z)
-        seconds = time.perf_counter() - start
+    with warnings.catch_warnings(action="ignore"):  # what does not converge is a result here
+        model, seconds = clocked(perf_counter, METHODS[method](name, c, seed, Z).fit, Z)
         labels = model.labels_ if where == "all" else model.predict(X)
-    found = {
-        "NMI": nmi(y, labels),
-        "NMI, trained": nmi(z, model.labels_),
-        "seconds": seconds,
-    }
+    found = {"NMI": nmi(y, labels), "NMI, trained": nmi(z, model.labels_), "seconds": seconds}
     images = model.images(X) if method in PEERS and where == "part" else None
     if images is not None:  # as section 4.4 clusters all samples by a part
         means = KMeans(c, n_init=10, random_state=seed)
@@ -237,8 +214,7 @@ def one(name, method, seed, form="scaled", where="all"):
 
 def row_of(name, method, form="scaled", where="all", seeds=10, jobs=1):
     """What `one` gives, as lists over the seeds."""
-    found = Parallel(jobs)(delayed(one)(name, method, seed, form, where) for seed in range(seeds))
-    return over_runs(found)
+    return several(one, [(name, method, seed, form, where) for seed in range(seeds)], jobs)
 
 
 AT_THEIR_BEST = {
@@ -337,13 +313,7 @@ READINGS = {
     "DEC": ["DEC", "DEC, layer by layer", "DEC, layer by layer, a hundredth"],
     "IMSAT": ["IMSAT", "IMSAT, 800 steps", "IMSAT, leaking"],
     "SN": ["SN, searched", "SN", "SN, untuned", "SN, its program"],
-    "SC": [
-        "SC",
-        "SC, sigma of Table 4.1",
-        "SC, unit rows",
-        "SC, no diagonal",
-        "SC, 10 neighbours",
-    ],
+    "SC": ["SC", "SC, sigma of Table 4.1", "SC, unit rows", "SC, no diagonal", "SC, 10 neighbours"],
 }
 """What a comparator's column may have been, the plain one first; scaled features before raw."""
 LABELS = {"all": "NMI", "part": "new"}
@@ -398,24 +368,15 @@ def readings(cell, where, stored, program=(), hypotheses=()):
         found["program, part's start"] = [*own.values()][-1] if own else None
     if update == "eig":
         found["text"] = here.get(("KNet as described", "scaled"))
-    return _run(found | _ours(method, here))
+    for reading, name in {"ours": method, "ours, c columns": "KNet, c columns"}.items():
+        found[reading] = here.get((name, "scaled"))
+    return {reading: values for reading, values in found.items() if values}
 
 
 def tried(key, where, hypotheses):
     """{assumption: the runs' NMI} for a cell, of rows of hypotheses-4.2."""
     own = dict(set=key[0], where=where, method=key[1].split(" ")[0])
     return {r["hypothesis"]: r["NMI"] for r in hypotheses if own.items() <= r.items()}
-
-
-def _ours(method, here):
-    """What KNetClustering comes to."""
-    names = {"ours": method, "ours, c columns": "KNet, c columns"}
-    return {reading: here.get((name, "scaled")) for reading, name in names.items()}
-
-
-def _run(found):
-    """The readings that were run."""
-    return {reading: values for reading, values in found.items() if values}
 
 
 def near(printed, values):
@@ -443,16 +404,22 @@ def compare(cell, where, stored, program=(), hypotheses=()):
     """
     if not cell["NMI"]:
         return None
-    found = readings(cell, where, stored, program, hypotheses)
+    return judged(float(cell["NMI"]), readings(cell, where, stored, program, hypotheses))
+
+
+def judged(value, found):
+    """What `compare` gives of a printed number and its readings."""
     own = {k: v for k, v in found.items() if not k.startswith("ours")} or found
     for reading, values in own.items():
-        if near(cell["NMI"], values):
+        if near(value, values):
             return reading, values, True
-    reading = min(own, key=lambda k: abs(np.mean(own[k]) - float(cell["NMI"])))
+    reading = min(own, key=lambda k: abs(np.mean(own[k]) - value))
     return reading, own[reading], False
 
 
 KNETS = ("KNet EIG", "KNet SMA")
+WAYS = {"text": "by the text", "program": "by the program", "ours": "ours"}
+"""Readings of KNet, and what they are called on a page."""
 
 
 class Beside:
@@ -474,10 +441,10 @@ class Beside:
 
     def __init__(self, cells, where, stored, program, hypotheses=()):
         self.cells = {(c["set"], c["method"]): c for c in cells if c["NMI"]}
-        self.where, self.stored, self.program = where, stored, program
-        self.hypotheses = hypotheses
+        self.where, self.stored, self.hypotheses = where, stored, hypotheses
         self.value = {key: float(c["NMI"]) for key, c in self.cells.items()}
-        self.by = {key: readings(c, *self._rows()) for key, c in self.cells.items()}
+        rows = where, stored, program, hypotheses
+        self.by = {key: readings(c, *rows) for key, c in self.cells.items()}
         self.methods = list(dict.fromkeys(c["method"] for c in cells))
 
     def runs(self, name, method):
@@ -491,14 +458,13 @@ class Beside:
 
     def knet_rows(self):
         """A row for each of KNet's cells: the text, the program, ours, and what else is near."""
-        kinds = {"text": "by the text", "program": "by the program", "ours": "ours"}
         for key in self.by:
             if key[1] in KNETS:
                 row = {"": f"{key[0]} {key[1].removeprefix('KNet ')}", "printed": self._print(key)}
-                for kind, label in kinds.items():
+                for kind, label in WAYS.items():
                     values = self.by[key].get(kind)
                     row[label] = shown(self.value[key], values) if values else "not run"
-                yield row | {"also near": self._others(key, kinds) or "-"}
+                yield row | {"also near": self._others(key, WAYS) or "-"}
 
     def _print(self, key):
         sd = self.cells[key].get("sd")
@@ -564,55 +530,45 @@ class Beside:
             return ("program" if "program" in own else "beside") if own else "ours"
         return "program" if self.plain(key)[0] in found else "beside"
 
-    def count(self, keys, kind=None, off=0):
-        """How many of the cells come out by a kind of reading, or by any but our algorithm.
-
-        With `off` each printed number is made wrong by so many points, up or else down.
-        """
-        served = lambda how: how == kind if kind else how != "ours"
-        return sum(
-            any(near(_wrong(self.value[k], off), v) for how, v in self.by[k].items() if served(how))
-            for k in keys
-        )
+    def _count(self, keys, values_of, off=0):
+        """How many cells come out by one of some values, each print made wrong by `off`."""
+        wanted = {key: _wrong(self.value[key], off) for key in keys}
+        return sum(any(near(wanted[key], v) for v in values_of(key)) for key in keys)
 
     def tallies(self):
         """How many cells come out, by KNet's readings, plainly, and by any; and of wrong prints.
 
         Of a reading of KNet those cells count that it was run for.
         """
-        rivals = [k for k in self.by if k[1] not in KNETS]
-        plainly = lambda off=0: sum(
-            near(_wrong(self.value[k], off), self.plain(k)[1]) for k in rivals
-        )
-        some = lambda keys, *kinds: lambda off=0: self.count(keys, *kinds, off=off)
         lines = []
-        for what, kind in (
-            ("by the text", "text"),
-            ("by the program", "program"),
-            ("ours", "ours"),
-        ):
+        for kind, label in WAYS.items():
             run = [k for k, found in self.by.items() if k[1] in KNETS and kind in found]
-            lines.append((f"KNet, {what}", some(run, kind), run))
+            lines.append((f"KNet, {label}", run, lambda key, kind=kind: [self.by[key][kind]]))
+        rivals = [k for k in self.by if k[1] not in KNETS]
+        some = lambda key: [v for how, v in self.by[key].items() if how != "ours"]
         lines += [
-            ("the others, plainly", plainly, rivals),
-            ("the others, by some reading", some(rivals), rivals),
-            ("all, by some reading", some(self.by), self.by),
+            ("the others, plainly", rivals, lambda key: [self.plain(key)[1]]),
+            ("the others, by some reading", rivals, some),
+            ("all, by some reading", [*self.by], some),
         ]
         return [
             {
-                "cells": what,
-                "come out": count(),
+                "cells": label,
+                "come out": self._count(keys, values_of),
                 "of": len(keys),
-                "had the print been wrong": f"{np.mean([count(off) for off in WRONG]):.1f}",
+                "had the print been wrong": f"{self._by_chance(keys, values_of):.1f}",
             }
-            for what, count, keys in lines
+            for label, keys, values_of in lines
         ]
+
+    def _by_chance(self, keys, values_of):
+        return np.mean([self._count(keys, values_of, off) for off in WRONG])
 
     def verdicts_on(self, name):
         """{KNet's cell on a set by the program, and another reading that is near: whether}."""
         found = {}
         for key in ((name, method) for method in KNETS):
-            reading, values, agrees = self._compared(key)
+            reading, values, agrees = judged(self.value[key], self.by[key])
             served = self.by[key].get("program", values)
             found[f"{key[1]}, {'program' if 'program' in self.by[key] else reading}"] = near(
                 self.value[key], served
@@ -632,10 +588,4 @@ class Beside:
 
     def verdicts(self):
         """{cell: whether it comes out by the reading it is judged by}."""
-        return {" ".join(key): self._compared(key)[2] for key in self.by}
-
-    def _compared(self, key):
-        return compare(self.cells[key], *self._rows())
-
-    def _rows(self):
-        return self.where, self.stored, self.program, self.hypotheses
+        return {" ".join(key): judged(self.value[key], self.by[key])[2] for key in self.by}

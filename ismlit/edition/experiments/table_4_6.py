@@ -7,22 +7,18 @@ epochs, a target without degrees, and lambda times 1000 on the sum of squares of
 its second phase is kept too, in which the clusters' indicators are U and lambda is 0.
 """
 
-from __future__ import annotations
-
 import warnings
+from itertools import product
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.cluster import KMeans
 
+from ismlit import Gaussian, centre, gram
 from ismlit.edition import printed
-from ismlit.edition.experiments import over_runs, program_4_2
+from ismlit.edition.experiments import over_runs, program_4_2, several, shortened
 from ismlit.edition.experiments.table_4_2 import RATIO, data_of, knet, nmi
 from ismlit.edition.knet.perceptron import Perceptron
 from ismlit.edition.knet.training import embedding_affinity
-from ismlit.problems.gamma import centre
-from ismlit.problems.kernels import Gaussian
-from ismlit.problems.pairs import gram
 
 TABLES = {"Wine": "table-4.6", "Spiral1": "table-4.7"}
 READINGS = {
@@ -55,18 +51,23 @@ def one(name, reading, update, value, seed):
     penalty = value * READINGS[reading](n, d)
     options = dict(n_vectors=c, update=update, penalty=penalty, n_init=1)
     model = knet(name, c, seed, X, **options)
-    with warnings.catch_warnings():  # what does not converge is a result here
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):  # what does not converge is a result here
         model.fit(X)
-    Z, U = model.transform(X), model.embedding_
-    error = X - model.reconstruct(X)
-    K, V = gram(Gaussian(model.sigma_), Z), centre(U)
+    Z, kernel = model.transform(X), Gaussian(model.sigma_)
+    height = float(np.sum(model.embedding_ * (embedding_affinity(Z, kernel) @ model.embedding_)))
+    squares = (X - model.reconstruct(X)) ** 2
+    return _told(nmi(y, model.labels_), height, model.embedding_, gram(kernel, Z), squares)
+
+
+def _told(agreement, height, U, K, squares):
+    """What is known of a run: of U (n, c), the Gram matrix of the images, and the errors."""
+    V = centre(U)
     return {
-        "NMI": nmi(y, model.labels_),
-        "HSIC": float(np.sum(U * (embedding_affinity(Z, Gaussian(model.sigma_)) @ U))),
+        "NMI": agreement,
+        "HSIC": height,
         "HSIC without degrees": float(np.sum(V * (K @ V))),
-        "mean square": float(np.mean(error**2)),
-        "sum of squares": float(np.sum(error**2)),
+        "mean square": float(np.mean(squares)),
+        "sum of squares": float(np.sum(squares)),
     }
 
 
@@ -97,17 +98,10 @@ def by_program(name, value, seeds):
     Z = runs.images(X)
     errors = ((X - runs.nets[1](Z)) ** 2).reshape(seeds, -1)
     found = []
-    for k, V in enumerate(map(centre, U)):
+    for k, V in enumerate(U):
         labels = KMeans(c, n_init=10, random_state=k).fit_predict(Z[k])
-        found.append(
-            {
-                "NMI": nmi(y, labels),
-                "HSIC": height[k],
-                "HSIC without degrees": float(np.sum(V * (gram(Gaussian(runs.sigma), Z[k]) @ V))),
-                "mean square": float(errors[k].mean()),
-                "sum of squares": float(errors[k].sum()),
-            }
-        )
+        K = gram(Gaussian(runs.sigma), Z[k])
+        found.append(_told(nmi(y, labels), height[k], V, K, errors[k]))
     if name == "Wine":
         runs.second()
         Z = runs.images(X)
@@ -124,25 +118,17 @@ def rows(only="", folds=10, jobs=1):
     SMA, which finds what EIG finds, with the last reading only.
     """
     for name in reversed(TABLES):
-        for reading in reversed(READINGS):
-            for update in UPDATES if reading == [*READINGS][-1] else ["EIG"]:
-                if f"{name}/{reading}".startswith(only):
-                    for value in lambdas(name):
-                        key = {"set": name, "reading": reading, "update": update}
-                        yield key | {"lambda": f"{value:g}"} | _row(key, value, min(folds, 3), jobs)
-        if f"{name}/{PROGRAM}".startswith(only):
-            for value in lambdas(name):
-                key = {"set": name, "reading": PROGRAM, "update": "EIG", "lambda": f"{value:g}"}
-                found = by_program(name, value, min(folds, RUNS[name]))
-                yield key | {k: [float(f"{v:.6g}") for v in vs] for k, vs in found.items()}
-
-
-def _row(key, value, seeds, jobs):
-    update = UPDATES[key["update"]]
-    found = Parallel(jobs)(
-        delayed(one)(key["set"], key["reading"], update, value, seed) for seed in range(seeds)
-    )
-    return over_runs(found)
+        plan = [(reading, "EIG") for reading in (*reversed(READINGS), PROGRAM)]
+        plan.insert(1, ([*READINGS][-1], "SMA"))
+        for (reading, update), value in product(plan, lambdas(name)):
+            if not f"{name}/{reading}".startswith(only):
+                continue
+            key = {"set": name, "reading": reading, "update": update, "lambda": f"{value:g}"}
+            if reading == PROGRAM:
+                yield key | shortened(by_program(name, value, min(folds, RUNS[name])))
+            else:
+                calls = [(name, reading, UPDATES[update], value, s) for s in range(min(folds, 3))]
+                yield key | several(one, calls, jobs)
 
 
 # ---------------------------------------------------------------- beside the print

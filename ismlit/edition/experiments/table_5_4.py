@@ -5,28 +5,30 @@ classes, delta = 0.01, support vector machine on XW, ten folds. What it leaves o
 the printed numbers suggest, is a *reading* of the cost; each changes one thing only.
 """
 
-from __future__ import annotations
-
-import time
-import warnings
 from functools import partial
+from time import perf_counter
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.cluster import KMeans, SpectralClustering
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.model_selection import KFold
 from sklearn.svm import SVC
 
+from ismlit import Gaussian, Polynomial, ism, median_distance, published_ism
 from ismlit.edition import printed
 from ismlit.edition.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
-from ismlit.edition.experiments import SEED, SETS, prepared, readings
-from ismlit.problems.bandwidth import median_distance
+from ismlit.edition.experiments import (
+    SEED,
+    SETS,
+    clocked,
+    named,
+    over_runs,
+    prepared,
+    readings,
+    several,
+)
 from ismlit.problems.gamma import embedding_gamma, label_gamma
-from ismlit.problems.kernels import Gaussian, Polynomial
 from ismlit.problems.pairs import betas, gram
-from ismlit.solvers.solver import ism, published_ism
 from ismlit.solvers.spectral import JointProblem, alternate, cluster_rows
 
 METHODS = {
@@ -42,6 +44,7 @@ KERNELS = {
     "gaussian": lambda X: Gaussian(median_distance(X)),
     "polynomial": lambda X: Polynomial(3),
 }
+PARADIGMS = ("supervised", "unsupervised")
 NUMBERS = ("cost", "cost_sd", "score", "score_sd", "seconds")
 FOLDS = {("MNIST", "ISM, published"): 10, "MNIST": 2}  # where ten would take hours
 BUDGET = {"MNIST": 200}  # passes over the pairs that a peer may use per solve
@@ -61,25 +64,12 @@ def fold(X, y, kernel_of, solver, train, test):
     shift, q = X[train].mean(axis=0), len(np.unique(y))
     A, B, gamma = X[train] - shift, X[test] - shift, label_gamma(y[train])
     made = kernel_of(A, y[train])
-    start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # `residual` records it
-        result = solver(A, gamma, made, q)
-    seconds = time.perf_counter() - start
+    result, seconds = clocked(perf_counter, solver, A, gamma, made, q)
     W = result.W
-    found = dict(
-        objective=result.objective,
-        residual=result.residual,
-        passes=result.n_passes - result.n_test_passes,
-        test_passes=result.n_test_passes,
-        steps=result.n_iter,
-        seconds=seconds,
-    )
+    found = solved(result, result.residual, seconds)
     found |= accuracies(A @ W, y[train], B @ W, y[test])
-    costs = {
-        f"cost: {name}": value for name, value in costs_of(A, W, gamma, made, q, result.objective)
-    }
-    return found | costs
+    costs = costs_of(A, W, gamma, made, q, result.objective)
+    return found | {f"cost: {name}": value for name, value in costs}
 
 
 def accuracies(A, y_A, B, y_B):
@@ -141,9 +131,7 @@ def supervised_row(name, kernel, method, *, folds=10, jobs=1):
     X, y = prepared(name)
     budget = {} if method.startswith("ISM") else {"max_passes": BUDGET.get(name)}
     kernel_of, solver = lambda A, labels: KERNELS[kernel](A), partial(METHODS[method], **budget)
-    task = delayed(partial(fold, X, y, kernel_of, solver))
-    found = Parallel(jobs)(task(a, b) for a, b in splits(name, X, folds, method))
-    return {key: [f[key] for f in found] for key in found[0]}
+    return several(partial(fold, X, y, kernel_of, solver), splits(name, X, folds, method), jobs)
 
 
 def unsupervised_row(name, kernel, method):
@@ -157,56 +145,49 @@ def unsupervised_row(name, kernel, method):
 def clustered(X, y, kernel, solver, large=False):
     """Alternate U and W; objective and NMI with the classes y, as lists of one."""
     q = len(np.unique(y))
-    start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # `residual` and `steps` record it
-        found = alternate(
-            JointProblem(X, kernel), q, q, solver=solver, max_turns=10 if large else 50
-        )
-    seconds = time.perf_counter() - start
+    options = dict(solver=solver, max_turns=10 if large else 50)
+    found, seconds = clocked(perf_counter, alternate, JointProblem(X, kernel), q, q, **options)
     clusters = cluster_rows(found.U, q, SEED)
     Z = X @ found.W
     plain = KMeans(q, n_init=10, random_state=SEED).fit_predict(Z)
-    agreement = lambda labels: [float(normalized_mutual_info_score(y, labels))]
+    agreement = lambda labels: float(normalized_mutual_info_score(y, labels))
     scores = {"NMI": agreement(clusters), "NMI, k-means on XW": agreement(plain)}
     if len(X) <= 2000:  # the dense Gram matrix of larger sets takes gigabytes
         affinity = gram(Gaussian(median_distance(Z)), Z)
         again = SpectralClustering(q, affinity="precomputed", random_state=SEED)
         scores["NMI, spectral clustering of XW"] = agreement(again.fit_predict(affinity))
-    gamma, J = embedding_gamma(found.U), found.objective
-    costs = {f"cost: {k}": [float(v)] for k, v in costs_of(X, found.W, gamma, kernel, q, J)}
+    costs = costs_of(X, found.W, embedding_gamma(found.U), kernel, q, found.objective)
+    numbers = solved(found, found.result.residual, seconds) | scores
+    return over_runs([numbers | {f"cost: {name}": float(value) for name, value in costs}])
+
+
+def solved(found, residual, seconds):
+    """What a solver says of its end, and its time."""
     return {
-        "objective": [found.objective],
-        "residual": [found.result.residual],
-        "passes": [found.n_passes - found.n_test_passes],
-        "test_passes": [found.n_test_passes],
-        "steps": [found.n_iter],
-        "seconds": [seconds],
-        **scores,
-        **costs,
+        "objective": found.objective,
+        "residual": residual,
+        "passes": found.n_passes - found.n_test_passes,
+        "test_passes": found.n_test_passes,
+        "steps": found.n_iter,
+        "seconds": seconds,
     }
 
 
 def rows(only="", folds=10, jobs=1):
     """Row by row, those whose name (set/paradigm/kernel/method) starts with `only`."""
-    for name in SETS:
-        for paradigm in ("supervised", "unsupervised"):
-            for kernel in KERNELS:
-                for method in METHODS:
-                    if not f"{name}/{paradigm}/{kernel}/{method}".startswith(only):
-                        continue
-                    if paradigm == "unsupervised" and method.endswith(("start", "starts")):
-                        continue  # the first W decides little there
-                    if name == "MNIST" and method == "GM, random start":
-                        continue  # hours
-                    first = (paradigm, kernel) == ("supervised", "gaussian")
-                    if name == "MNIST" and method in ("DG", "GM") and not first:
-                        continue  # the thesis stopped these after three days
-                    if paradigm == "supervised":
-                        numbers = supervised_row(name, kernel, method, folds=folds, jobs=jobs)
-                    else:
-                        numbers = unsupervised_row(name, kernel, method)
-                    yield dict(set=name, paradigm=paradigm, kernel=kernel, method=method, **numbers)
+    for name, paradigm, kernel, method in named(only, SETS, PARADIGMS, KERNELS, METHODS):
+        if paradigm == "unsupervised" and method.endswith(("start", "starts")):
+            continue  # the first W decides little there
+        if name == "MNIST" and method == "GM, random start":
+            continue  # hours
+        first = (paradigm, kernel) == ("supervised", "gaussian")
+        if name == "MNIST" and method in ("DG", "GM") and not first:
+            continue  # the thesis stopped these after three days
+        if paradigm == "supervised":
+            numbers = supervised_row(name, kernel, method, folds=folds, jobs=jobs)
+        else:
+            numbers = unsupervised_row(name, kernel, method)
+        yield dict(set=name, paradigm=paradigm, kernel=kernel, method=method, **numbers)
     yield from readings.rows("table-5.4", only, folds)
 
 

@@ -3,16 +3,12 @@
 With the printed sign the squared and multiquadratic formulas are distances; both signs are run.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
-from ismlit.edition.experiments import SETS, prepared, readings
-from ismlit.edition.experiments.table_5_4 import clustered, fold, splits
+from ismlit import Gaussian, Kernel, Linear, Polynomial, median_distance, published_ism
+from ismlit.edition.experiments import SETS, named, prepared, readings, several
+from ismlit.edition.experiments.table_5_4 import PARADIGMS, clustered, fold, splits
 from ismlit.edition.measures import aligned_sum
-from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.kernels import Gaussian, Kernel, Linear, Polynomial
-from ismlit.solvers.solver import published_ism
 
 FORMULAS = {
     "squared": lambda sign: Kernel(lambda beta, xp: sign * beta, name="squared"),
@@ -33,28 +29,24 @@ def made(kernel, X, y=None):
     return FORMULAS[name](1 if sign == "printed sign" else -1)
 
 
-def supervised_row(name, kernel, *, folds=10, solver=PUBLISHED):
+def supervised_row(name, kernel, *, folds=10):
     """What `fold` gives, as lists over the folds."""
     X, y = prepared(name)
     kernel_of = partial(made, kernel)
-    found = [fold(X, y, kernel_of, solver, a, b) for a, b in splits(name, X, folds)]
-    return {key: [f[key] for f in found] for key in found[0]}
+    return several(partial(fold, X, y, kernel_of, PUBLISHED), splits(name, X, folds))
 
 
 def rows(only="", folds=10, jobs=1):
     """Row by row, those whose name (set/paradigm/kernel) starts with `only`."""
     signs = [f"{k}, {sign}" for k in FORMULAS for sign in ("printed sign", "similarity")]
-    for name in SETS:
-        for paradigm in ("supervised", "unsupervised"):
-            for kernel in ["linear", *signs, "gaussian + polynomial"]:
-                if not f"{name}/{paradigm}/{kernel}".startswith(only):
-                    continue
-                if paradigm == "supervised":
-                    numbers = supervised_row(name, kernel, folds=folds)
-                elif kernel == "gaussian + polynomial":
-                    continue  # alignment needs labels
-                else:
-                    X, y = prepared(name)
-                    numbers = clustered(X, y, made(kernel, X), PUBLISHED)
-                yield dict(set=name, paradigm=paradigm, kernel=kernel, **numbers)
+    kernels = ["linear", *signs, "gaussian + polynomial"]
+    for name, paradigm, kernel in named(only, SETS, PARADIGMS, kernels):
+        if paradigm == "supervised":
+            numbers = supervised_row(name, kernel, folds=folds)
+        elif kernel == "gaussian + polynomial":
+            continue  # alignment needs labels
+        else:
+            X, y = prepared(name)
+            numbers = clustered(X, y, made(kernel, X), PUBLISHED)
+        yield dict(set=name, paradigm=paradigm, kernel=kernel, **numbers)
     yield from readings.rows("table-5.5", only, folds)

@@ -6,14 +6,11 @@ and peers. Every fold's training part is scaled by its own mean and deviation; i
 those of the training part, and (as the published runs did) by its own.
 """
 
-from __future__ import annotations
-
-import time
 import warnings
 from functools import partial
+from time import perf_counter
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.special import softmax
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import log_loss, silhouette_score
@@ -23,16 +20,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
-from ismlit import datasets
+from ismlit import ConstantKernelError, KernelDependenceNetwork, datasets, label_gamma, one_hot
 from ismlit.edition import loaders, printed, results
-from ismlit.edition.experiments import SEED, over_runs
+from ismlit.edition.experiments import SEED, clocked, named, several
 from ismlit.edition.measures import geometry
 from ismlit.edition.networks import PublishedNetwork, plain_ism
-from ismlit.estimators.network import KernelDependenceNetwork
 from ismlit.problems.bandwidth import best_bandwidth
 from ismlit.problems.dependence import Alignment, normalized_hsic
-from ismlit.problems.gamma import label_gamma, one_hot
-from ismlit.problems.pairs import ConstantKernelError
 
 SETS = {
     "random": loaders.load_random,
@@ -114,9 +108,9 @@ def scaled(X, train, test):
 def one(method, X, y, train, test, widths=None):
     """One fold of one method, as a dict of numbers; `widths` of the network, for the MLPs."""
     A, B, own = scaled(X, train, test)
-    with warnings.catch_warnings():  # a network that stops short is a result here
-        warnings.simplefilter("ignore")
-        model, seconds = fitted(method, A, y[train], widths)
+    with warnings.catch_warnings(action="ignore"):  # a network that stops short is a result here
+        fit = lambda: made(method, A, y[train], widths).fit(A, y[train])
+        model, seconds = clocked(perf_counter, fit)
         found = {
             "train": model.score(A, y[train]),
             "test": model.score(B, y[test]),
@@ -128,26 +122,20 @@ def one(method, X, y, train, test, widths=None):
     return found
 
 
-def fitted(method, A, y, widths=None):
-    """A fitted model and the seconds that it took."""
+def made(method, A, y, widths=None):
+    """A model to be fitted; of the one that is stopped this takes a fit as well."""
     if method in (*MLPS, TEXT["CE"], TEXT["MSE"]):
         loss, _, kind = method.partition(", ")
         loss = "one-hot" if method == TEXT["MSE"] else loss
-        model = perceptron(loss, [300 if kind == "300 wide" else q for q in widths])
-    elif method == STOPPED:
-        start = time.perf_counter()  # finding where to stop is part of the method
-        model = PublishedNetwork(**DESCRIBED | {"threshold": 1.0}, max_layers=stop(A, y))
-        return model.fit(A, y), time.perf_counter() - start
-    elif method == TEXT["H"]:
-        model = FromOutput(bandwidth="normalized_hsic", random_state=SEED)
-    elif method in NETWORKS:
+        return perceptron(loss, [300 if kind == "300 wide" else q for q in widths])
+    if method == STOPPED:
+        return PublishedNetwork(**DESCRIBED | {"threshold": 1.0}, max_layers=stop(A, y))
+    if method == TEXT["H"]:
+        return FromOutput(bandwidth="normalized_hsic", random_state=SEED)
+    if method in NETWORKS:
         kind = PublishedNetwork if "described" in method else KernelDependenceNetwork
-        model = kind(**NETWORKS[method])
-    else:
-        model = PEERS[method]()
-    start = time.perf_counter()
-    model.fit(A, y)
-    return model, time.perf_counter() - start
+        return kind(**NETWORKS[method])
+    return PEERS[method]()
 
 
 def stop(A, y, level=0.95):
@@ -282,9 +270,7 @@ def row_of(name, method, folds=10, jobs=1):
     if method in (*MLPS, TEXT["CE"], TEXT["MSE"]):
         of = STOPPED if method in MLPS else TEXT["H"]
         extra = [(widths,) for widths in network_widths(name, folds, jobs, of)]
-    work = (delayed(one)(method, X, y, *a, *b) for a, b in zip(splits, extra))
-    found = Parallel(jobs)(work)
-    return over_runs(found)
+    return several(one, [(method, X, y, *a, *b) for a, b in zip(splits, extra)], jobs)
 
 
 def network_widths(name, folds, jobs, method=STOPPED):
@@ -296,11 +282,9 @@ def network_widths(name, folds, jobs, method=STOPPED):
 
 def rows(only="", folds=10, jobs=1):
     """Row by row, those whose name (set/method) starts with `only`."""
-    for name in SETS | VARIANTS:
-        for method in METHODS:
-            wanted = name in SETS or method in ("H", STOPPED, *PEERS)
-            if wanted and f"{name}/{method}".startswith(only):
-                yield {"set": name, "method": method} | row_of(name, method, folds, jobs)
+    for name, method in named(only, SETS | VARIANTS, METHODS):
+        if name in SETS or method in ("H", STOPPED, *PEERS):
+            yield {"set": name, "method": method} | row_of(name, method, folds, jobs)
 
 
 # ---------------------------------------------------------------- beside the print

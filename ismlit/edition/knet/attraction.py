@@ -1,11 +1,8 @@
 """The objective of images under a Gaussian kernel, and its gradient: pairs attract or repel."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from ismlit.problems.gamma import centre
-from ismlit.problems.kernels import Gaussian
+from ismlit import Gaussian, centre
 
 
 def frozen(U, degrees):

@@ -5,10 +5,8 @@ that the Gram matrix of the images agrees with a spectral embedding U of the sam
 renewed from the images, in turns; k-means on the images gives clusters, for new samples too.
 """
 
-from __future__ import annotations
-
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Integral
 
 import numpy as np
@@ -24,6 +22,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
+from ismlit import Gaussian, centre, median_distance
 from ismlit.edition.knet.training import Schedule, Trainer, embedding_affinity, identity_network
 from ismlit.estimators.base import (
     ARRAY,
@@ -38,15 +37,7 @@ from ismlit.estimators.base import (
     rule,
     whole,
 )
-from ismlit.problems.bandwidth import (
-    DISTANCES,
-    SHARES,
-    as_bandwidth,
-    median_distance,
-    self_tuning_kernel,
-)
-from ismlit.problems.gamma import centre
-from ismlit.problems.kernels import Gaussian
+from ismlit.problems.bandwidth import DISTANCES, SHARES, as_bandwidth, self_tuning_kernel
 from ismlit.problems.pairs import ConstantKernelError, betas
 from ismlit.solvers.spectral import cluster_rows, embedding_silhouette
 
@@ -177,19 +168,7 @@ class KNetClustering(
 
     def fit(self, X, y=None):
         """Learn the kernel and the clusters of X (n_samples, n_features); y is ignored."""
-        check_parameters(
-            self,
-            bandwidth=rule(POSITIVE, one_of(*DISTANCES, "silhouette"), FUNCTION),
-            hidden_layer_sizes=rule(ARRAY, NONE),
-            init=rule(one_of("spectral", "self_tuning", "several"), ARRAY),
-            penalty=NOT_NEGATIVE,
-            n_steps=WHOLE,
-            batch_size=rule((lambda size: whole(size, 2), "a whole number of at least 2")),
-            learning_rate=POSITIVE,
-            min_gain=NOT_NEGATIVE,
-            max_blocks=WHOLE,
-            callback=rule(FUNCTION, NONE),
-        )
+        check_parameters(self, **self._rules())
         X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2).astype(float, copy=False)
         self._check_samples(X)
         rng = check_random_state(self.random_state)
@@ -204,6 +183,21 @@ class KNetClustering(
         self.labels_ = means.labels_
         self.cluster_centers_ = means.cluster_centers_ * self.scale_ + self.mean_
         return self
+
+    def _rules(self):
+        """Of its own parameters."""
+        return dict(
+            bandwidth=rule(POSITIVE, one_of(*DISTANCES, "silhouette"), FUNCTION),
+            hidden_layer_sizes=rule(ARRAY, NONE),
+            init=rule(one_of("spectral", "self_tuning", "several"), ARRAY),
+            penalty=NOT_NEGATIVE,
+            n_steps=WHOLE,
+            batch_size=rule((lambda size: whole(size, 2), "a whole number of at least 2")),
+            learning_rate=POSITIVE,
+            min_gain=NOT_NEGATIVE,
+            max_blocks=WHOLE,
+            callback=rule(FUNCTION, NONE),
+        )
 
     def _check_samples(self, X):
         n, k = len(X), self._columns
@@ -321,14 +315,7 @@ class KNetClustering(
 
     def _climb(self, X, L, sigma, rng):
         """psi and U in turns, from `start_` and its affinity L; sets what they have come to."""
-        schedule = Schedule(
-            penalty=self.penalty,
-            n_steps=self.n_steps,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            min_gain=self.min_gain,
-            max_blocks=self.max_blocks,
-        )
+        schedule = Schedule(**{each.name: getattr(self, each.name) for each in fields(Schedule)})
         hidden = self._hidden(X.shape[1])
         with tqdm(desc="KNet", unit="block", disable=not self.verbose) as bar:
             trainer = self._trainer(X, sigma, schedule, self._watch(bar))

@@ -6,8 +6,6 @@ shape, which are trained at once. A network can have a skip connection around al
 last layer of zeros it is then the identity exactly, which chapter 4 asks of its start.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """KNet's networks in training: psi climbs while U is held; U is renewed once psi has settled."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

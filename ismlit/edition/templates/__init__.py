@@ -1,7 +1,5 @@
 """Figures that move as templates; scripts and styles as files of their own."""
 
-from __future__ import annotations
-
 from functools import cache
 
 
