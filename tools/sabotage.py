@@ -18,19 +18,20 @@ import contextlib
 import copy
 import io
 import json
+import multiprocessing
 import os
-import pickle
 import random
-import signal
+import symtable
 import sys
 import warnings
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
 import yaml
+from tqdm import tqdm
 
 ROOT = Path(__file__).resolve().parents[1]
 SURVIVORS = Path(__file__).with_name("sabotage_survivors.yml")
@@ -55,8 +56,9 @@ NOT_A_FORMULA_KEY = set(
 )
 
 
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
-CHANGES_ITS_OWNER = {"append", "extend", "update", "fit", "add", "sort", "setdefault"}
+CHANGES_ITS_OWNER = MADE_UP | set(
+    "append extend update fit fit_predict fit_transform add sort setdefault".split()
+)
 
 # ---------------------------------------------------------------- what rests on what
 
@@ -67,11 +69,11 @@ class Statement:
 
     cell: int
     node: ast.stmt
-    binds: frozenset = frozenset()
-    changes: frozenset = frozenset()
-    reads: frozenset = frozenset()
-    claims: tuple = ()
-    prints: bool = False
+    binds: set
+    changes: set
+    reads: set
+    claims: tuple
+    prints: bool
 
     @property
     def source(self):
@@ -90,17 +92,18 @@ def statements(notebook):
 
 
 def _statement(cell, node):
-    binds, changes, reads, claims, prints = set(), set(), set(), [], False
-    inner = _names_of_comprehensions(node)
+    whole = symtable.symtable(ast.unparse(node), "<notebook>", "exec")
+    outer = [
+        name
+        for table in _tables(whole)
+        for name in table.get_symbols()
+        if table is whole or name.is_global()
+    ]
+    reads = {name.get_name() for name in outer if name.is_referenced()}
+    binds = {name.get_name() for name in outer if name.is_assigned() or name.is_imported()}
+    changes, claims, prints = set(), [], False
     for part in ast.walk(node):
-        if isinstance(part, ast.Name):
-            if part.id not in inner:
-                (reads if isinstance(part.ctx, ast.Load) else binds).add(part.id)
-        elif isinstance(part, ast.FunctionDef | ast.ClassDef):
-            binds.add(part.name)
-        elif isinstance(part, ast.alias):
-            binds.add((part.asname or part.name).split(".")[0])
-        elif isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store):
+        if isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store):
             changes |= {n.id for n in ast.walk(part.value) if isinstance(n, ast.Name)}
         elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
             changes.add(part.target.id)
@@ -112,30 +115,15 @@ def _statement(cell, node):
             if getattr(part.func, "attr", "") in CHANGES_ITS_OWNER:
                 owner = getattr(part.func.value, "id", "np")
                 changes |= {owner} - {"np"}  # np.sort makes a new array
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        binds = {node.name}
-    return Statement(
-        cell, node, frozenset(binds), frozenset(changes), frozenset(reads), tuple(claims), prints
-    )
+    changes &= reads | binds  # and nothing that lives within a function alone
+    return Statement(cell, node, binds, changes, reads, tuple(claims), prints)
 
 
-def _names_of_comprehensions(node):
-    """Names that live only within a comprehension or a lambda of a statement."""
-    inner, outer = set(), set()
-
-    def visit(part, within):
-        if isinstance(part, ast.comprehension):
-            inner.update(n.id for n in ast.walk(part.target) if isinstance(n, ast.Name))
-        if isinstance(part, ast.Lambda):
-            inner.update(argument.arg for argument in part.args.args)
-        if isinstance(part, ast.Name) and not within:
-            outer.add(part.id)
-        within = within or isinstance(part, COMPREHENSIONS)
-        for child in ast.iter_child_nodes(part):
-            visit(child, within)
-
-    visit(node, False)
-    return inner - outer
+def _tables(table):
+    """A table of names, and those of the functions and comprehensions in it."""
+    yield table
+    for inner in table.get_children():
+        yield from _tables(inner)
 
 
 def rests_on(found, place):
@@ -149,25 +137,12 @@ def rests_on(found, place):
                 reads -= here.binds - here.changes - here.reads
             reads |= here.reads
     for k in sorted(needed):
-        for name in _free_names(found[k].node) - _bound_by(found[:k]):
+        before = set().union(*(statement.binds for statement in found[:k]))
+        for name in found[k].reads - before:  # by a function, and bound only after it
             later = [j for j in range(k + 1, place) if name in found[j].binds]
             if later and later[-1] not in needed:
                 needed |= rests_on(found, later[-1])
     return needed
-
-
-def _free_names(node):
-    """Names that a function takes from outside, perhaps bound only after it."""
-    if not isinstance(node, ast.FunctionDef):
-        return set()
-    names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
-    own = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
-    own |= {part.name for part in ast.walk(node) if isinstance(part, ast.FunctionDef)}
-    return {n.id for n in names} - own - {n.id for n in names if isinstance(n.ctx, ast.Store)}
-
-
-def _bound_by(found):
-    return set().union(*(statement.binds for statement in found))
 
 
 # ---------------------------------------------------------------- what can be falsified
@@ -313,30 +288,25 @@ def run(node, names):
     return out.getvalue()
 
 
-def forked(task, limit):
+def forked(task, limit=LIMIT):
     """What `task()` returns in a child process; "slow" past the limit."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
+    fork = multiprocessing.get_context("fork")
+    reader, writer = fork.Pipe(duplex=False)
 
-        def late(*_):
-            os.write(writer, pickle.dumps("slow"))
-            os._exit(0)
-
-        signal.signal(signal.SIGALRM, late)
-        signal.alarm(limit)
+    def child():
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
-            value = task()
-        signal.alarm(0)
-        with os.fdopen(writer, "wb") as pipe:
-            pipe.write(pickle.dumps(value))
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        data = pipe.read()
-    os.waitpid(child, 0)
-    return pickle.loads(data) if data else "raised"
+            writer.send(task())
+
+    process = fork.Process(target=child)
+    process.start()
+    writer.close()
+    try:
+        return reader.recv() if reader.poll(limit) else "slow"
+    except EOFError:
+        return "raised"
+    finally:
+        process.kill()
+        process.join()
 
 
 @dataclass(frozen=True)
@@ -405,7 +375,7 @@ def _plan(found, per_claim, seed, wanted):
     return plan, needs
 
 
-def sabotage(path, per_claim=2, seed=0, wanted="", limit=LIMIT):
+def sabotage(path, per_claim=2, seed=0, wanted=""):
     """Outcomes for one notebook."""
     from matplotlib import pyplot as plt
 
@@ -434,7 +404,7 @@ def sabotage(path, per_claim=2, seed=0, wanted="", limit=LIMIT):
                     before,
                     after,
                     statement.source,
-                    forked(task, limit),
+                    forked(task),
                 )
             )
         run(statement.node, names)
@@ -466,9 +436,7 @@ def explained():
 
     A row may say, as `in`, what the statement contains, where the place alone is too common.
     """
-    if not SURVIVORS.exists():
-        return []
-    return yaml.safe_load(SURVIVORS.read_text(encoding="utf-8")) or []
+    return yaml.safe_load(SURVIVORS.read_text(encoding="utf-8"))
 
 
 def is_explained(outcome):
@@ -503,7 +471,6 @@ def main(arguments=None):
     parser.add_argument("--claims", default="", help="only claims whose id contains this text")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--sample", type=int, help="so many notebooks, drawn with the seed")
-    parser.add_argument("--out", type=Path, help="write all outcomes to this file, as YAML")
     options = parser.parse_args(arguments)
     paths = [Path(p).resolve() for p in options.notebooks]
     paths = paths or sorted((ROOT / "book").rglob("*.ipynb"))
@@ -511,43 +478,13 @@ def main(arguments=None):
     if options.sample:
         paths = random.Random(options.seed).sample(paths, min(options.sample, len(paths)))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    if len(paths) == 1:
-        outcomes = sabotage(paths[0], options.per_claim, options.seed, options.claims)
-    else:
-        outcomes = _many(paths, options)
-    if options.out:
-        rows = [o.__dict__ | {"claims": list(o.claims)} for o in outcomes]
-        options.out.write_text(yaml.safe_dump(rows, allow_unicode=True, sort_keys=False))
+    drawn = dict(per_claim=options.per_claim, seed=options.seed, wanted=options.claims)
+    apart = dict(mp_context=multiprocessing.get_context("spawn"), max_tasks_per_child=1)
+    with ProcessPoolExecutor(options.jobs, **apart) as pool:
+        found = pool.map(partial(sabotage, **drawn), paths)
+        bar = tqdm(found, total=len(paths), unit="notebook")
+        outcomes = [outcome for of_one in bar for outcome in of_one]
     return 0 if report(outcomes) >= GOAL else 1
-
-
-def _many(paths, options):
-    """Each notebook in an interpreter of its own, with a bar of progress."""
-    import subprocess
-    import tempfile
-
-    from tqdm import tqdm
-
-    def one(path):
-        with tempfile.TemporaryDirectory() as folder:
-            out = Path(folder) / "out.yml"
-            command = [sys.executable, "-m", "tools.sabotage", str(path), "--out", str(out)]
-            command += ["--per-claim", str(options.per_claim), "--seed", str(options.seed)]
-            command += ["--claims", options.claims]
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-            if not out.exists():
-                raise RuntimeError(f"{path.name}: {done.stderr[-2000:]}")
-            return [
-                Outcome(**row | {"claims": tuple(row["claims"])})
-                for row in yaml.safe_load(out.read_text())
-            ]
-
-    outcomes = []
-    with ThreadPoolExecutor(options.jobs) as pool, tqdm(total=len(paths), unit="notebook") as bar:
-        for found in pool.map(one, paths):
-            outcomes += found
-            bar.update()
-    return outcomes
 
 
 if __name__ == "__main__":
