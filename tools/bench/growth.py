@@ -43,16 +43,12 @@ print(json.dumps([spent, peak / 1e9]))
 """
 
 
-def measured(n, d, classes=4, features=None, what="passes", repeat=1):
+def measured(n, d, classes=4, features=None, what="passes"):
     """(CPU seconds, gigabytes at the most) of one size."""
-    found = []
-    for _ in range(repeat):
-        program = PROGRAM.format(size=(n, d, classes, features, what))
-        done = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True
-        )
-        found.append(json.loads(done.stdout.splitlines()[-1]))
-    return tuple(np.min(found, axis=0))
+    program = PROGRAM.format(size=(n, d, classes, features, what))
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def exponent(sizes, seconds):

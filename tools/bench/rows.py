@@ -94,6 +94,12 @@ def take_turns(runs, turns, label=""):
     return best
 
 
+def compared(work, turns, ours, plain, **more):
+    """The row of how many times as long one run takes as another."""
+    best = take_turns({"plain": plain, "ours": ours}, turns, work)
+    return Row(work, best["ours"] / best["plain"], **more)
+
+
 def machine():
     """The kind of machine and the versions, without names of hosts or people."""
     model = platform.processor() or platform.machine()
