@@ -149,7 +149,7 @@ def rests_on(found, place):
 
 
 def sites(tree):
-    """Places of a statement to falsify: pairs (node, what to do to it)."""
+    """Places of a statement to falsify: (node, the kind of fault, what takes its place)."""
     found = []
 
     def visit(node, left_alone):
@@ -159,7 +159,8 @@ def sites(tree):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             inner = left_alone or name in NOT_A_FORMULA or name.startswith(("plot", "set_", "ax"))
             if not inner and name in OTHER:
-                found.append((node.func, "other"))
+                of = "attr" if isinstance(node.func, ast.Attribute) else "id"
+                found.append((node.func, "other", _changed(node.func, **{of: OTHER[name]})))
             visit(node.func, left_alone)
             for argument in node.args:
                 visit(argument, inner)
@@ -173,7 +174,7 @@ def sites(tree):
             elif not left_alone and not _is_shape(node.value):
                 for part in ast.walk(node.slice):
                     if isinstance(part, ast.Constant) and type(part.value) is int:
-                        found.append((part, "index"))
+                        found.append((part, "index", ast.Constant(part.value + 1)))
             return
         if isinstance(node, ast.Compare):  # a threshold is left alone, what is compared is not
             for side in (node.left, *node.comparators):
@@ -183,7 +184,7 @@ def sites(tree):
         if isinstance(node, ast.JoinedStr | ast.FormattedValue | ast.Import | ast.ImportFrom):
             return
         if not left_alone:
-            found.extend((node, kind) for kind in _kinds(node))
+            found.extend((node, kind, new) for kind, new in _faults(node))
         for child in ast.iter_child_nodes(node):
             visit(child, left_alone)
 
@@ -203,22 +204,32 @@ def _draws(tree):
     return bool(reads & {"ax", "axes", "plt", "fig"}) and not _names_called(tree) & {"check"}
 
 
-def _kinds(node):
+def _faults(node):
+    """(kind, what takes the node's place) for every fault that it can have."""
     if isinstance(node, ast.BinOp) and not _is_margin(node):
         if type(node.op) in OPERATORS:
-            yield "operator"
+            yield "operator", _changed(node, op=OPERATORS[type(node.op)]())
         if isinstance(node.op, ast.Add | ast.Sub) and not isinstance(node.left, ast.List):
-            yield "lost term"
+            yield "lost term", node.left
         if isinstance(node.op, ast.Pow):
-            yield "power"
+            yield "power", _changed(node, op=ast.Mult())
         for side in ("left", "right"):
-            if _is_coefficient(getattr(node, side)):
-                yield f"number {side}"
+            if _is_coefficient(number := getattr(node, side)):
+                is_whole = isinstance(number.value, int)
+                value = number.value + 1 if is_whole else number.value * 2
+                yield "number", _changed(node, **{side: ast.Constant(value)})
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         if not isinstance(node.operand, ast.Constant):
-            yield "sign"
+            yield "sign", node.operand
     if isinstance(node, ast.Attribute) and node.attr == "T":
-        yield "transpose"
+        yield "transpose", node.value
+
+
+def _changed(node, **parts):
+    new = copy.copy(node)
+    for name, part in parts.items():
+        setattr(new, name, part)
+    return new
 
 
 def _is_number(node):
@@ -242,38 +253,14 @@ def _is_shape(node):
 def falsified(statement, k):
     """(before, after, the statement with its k-th site falsified)."""
     tree = copy.deepcopy(statement.node)
-    node, kind = sites(tree)[k]
-    before = ast.unparse(node)
-    new = node
-    if kind == "operator":
-        node.op = OPERATORS[type(node.op)]()
-    elif kind == "lost term":
-        new = node.left
-    elif kind == "power":
-        node.op = ast.Mult()
-    elif kind.startswith("number"):
-        side = getattr(node, kind.split()[1])
-        side.value = side.value * 2 if isinstance(side.value, float) else side.value + 1
-    elif kind == "sign":
-        new = node.operand
-    elif kind == "transpose":
-        new = node.value
-    elif kind == "index":
-        before, new = f"index {before}", ast.Constant(node.value + 1)
-    elif kind == "other":
-        attribute = "attr" if isinstance(node, ast.Attribute) else "id"
-        setattr(node, attribute, OTHER[getattr(node, attribute)])
-    if new is not node:
-        tree = _replace(tree, node, new)
-    return before, ast.unparse(new), ast.fix_missing_locations(tree)
+    old, kind, new = sites(tree)[k]
+    before = "index " * (kind == "index") + ast.unparse(old)
 
-
-def _replace(tree, old, new):
     class Replace(ast.NodeTransformer):
         def visit(self, node):
             return new if node is old else self.generic_visit(node)
 
-    return Replace().visit(tree)
+    return before, ast.unparse(new), ast.fix_missing_locations(Replace().visit(tree))
 
 
 # ---------------------------------------------------------------- running
@@ -447,18 +434,18 @@ def is_explained(outcome):
     )
 
 
-def report(outcomes, show=print):
+def report(outcomes):
     """Print the survivors and the tally; the share that is noticed or explained."""
     counted = [o for o in outcomes if o.noticed != "slow"]
     known = [o for o in counted if o.survived and is_explained(o)]
     left = [o for o in counted if o.survived and o not in known]
     for o in left:
-        show(f"{o.notebook} {' '.join(o.claims)} [{o.kind}]\n    {o.was}  =>  {o.now}")
-        show("    in " + o.source.replace("\n", "\n       ")[:400])
+        print(f"{o.notebook} {' '.join(o.claims)} [{o.kind}]\n    {o.was}  =>  {o.now}")
+        print("    in " + o.source.replace("\n", "\n       ")[:400])
     tally = Counter(o.noticed for o in outcomes)
     share = 1 - len(left) / max(len(counted), 1)
-    show(f"{len(outcomes)} falsified: {dict(tally)}; of the survivors {len(known)} are explained")
-    show(f"noticed or explained: {share:.1%}")
+    print(f"{len(outcomes)} falsified: {dict(tally)}; of the survivors {len(known)} are explained")
+    print(f"noticed or explained: {share:.1%}")
     return share
 
 
