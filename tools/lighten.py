@@ -35,7 +35,6 @@ WAITING = re.compile(r'<script (?!defer|async)([^>]*\bsrc="(?!https?:)[^"]*"[^>]
 ICON = re.compile(r"\bfa-[a-z][a-z0-9-]*")
 GLYPH = re.compile(r"((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:\"\\?([^\"]+)\"")
 NAMED = re.compile(r"--pst-icon-[\w-]+:\s*\"\\?([^\"]+)\"")
-LINK = re.compile(r'<link rel="stylesheet" href="([^"]*_static/)(all-[0-9a-f]+\.css)" />')
 MANY = {"claims", "_modules"}
 """Folders of pages that are too many for a style sheet in each."""
 OTHERS = {"fontawesome", "mathjax"}
@@ -272,8 +271,11 @@ def stacked(drawing, image):
     return f'<source media="(max-width: 599px)" srcset="{address}" {size}{column}>'
 
 
-def page(text, static, words, made):
-    """A page with one style sheet and no script that it waits for; `made` remembers the sheets."""
+def page(text, static, words, made, within=False):
+    """A page with one style sheet and no script that it waits for; `made` remembers the sheets.
+
+    With the sheet `within` it there is one wait less before the first word.
+    """
     text = SUPERFLUOUS.sub("", text).replace(FIXED_THEME, SYSTEM_THEME)
     if 'id="search-results"' not in text:
         text = SEARCH.sub("", text)
@@ -282,8 +284,11 @@ def page(text, static, words, made):
     if names:
         if names not in made:
             made[names] = bundle(static, names, words)
-        up = found[0].split("_static/")[0]
-        link = f'\n  <link rel="stylesheet" href="{up}_static/{made[names]}" />'
+        up = found[0].split("_static/")[0] + "_static/"
+        link = f'\n  <link rel="stylesheet" href="{up}{made[names]}" />'
+        if within:
+            whole = (static / made[names]).read_text(encoding="utf8")
+            link = f"\n  <style>{readdressed(whole, lambda address: up + address)}</style>"
         first = SHEET.search(text).start()
         text = SHEET.sub("", text)
         text = text[:first] + link + text[first:]
@@ -292,17 +297,6 @@ def page(text, static, words, made):
         inline = (static / "documentation_options.js").read_text(encoding="utf8")
         text = text.replace(options[0], f"<script>{inline}</script>")
     return WAITING.sub(r"<script defer \1></script>", text)
-
-
-def within(text, static):
-    """A page with its style sheet in it: one wait less before the first word."""
-
-    def written(found):
-        up, name = found.groups()
-        whole = (static / name).read_text(encoding="utf8")
-        return f"<style>{readdressed(whole, lambda address: up + address)}</style>"
-
-    return LINK.sub(written, text)
 
 
 def lighten(site):
@@ -317,18 +311,12 @@ def lighten(site):
         for path in static.rglob("*.js")
         if not OTHERS.intersection(path.relative_to(static).parts)
     ]
-    sheets = [
-        path.read_text(encoding="utf8")
-        for path in static.glob("*.css")
-        if not path.name.startswith("all-")
-    ]
+    sheets = [path.read_text(encoding="utf8") for path in static.glob("*.css")]
     words = {word for text in scripts for word in WORD.findall(text)}
     words.update(w for text in pages.values() for ws in NAMES.findall(text) for w in ws.split())
     pictures(site / "_images")
     for path, text in pages.items():
-        light = page(text, static, words, made)
-        if not MANY.intersection(path.relative_to(site).parts):
-            light = within(light, static)
-        path.write_text(light, encoding="utf8")
+        is_one_of_few = not MANY.intersection(path.relative_to(site).parts)
+        path.write_text(page(text, static, words, made, is_one_of_few), encoding="utf8")
     read = (*pages.values(), *scripts, *sheets)
     icons(static, {icon for text in read for icon in ICON.findall(text)})
