@@ -54,7 +54,16 @@ PANDAS = ("pandas", "tzdata")
 MPL_DATA = "matplotlib/mpl-data.zip"
 MPL_UNUSED = ("fonts/afm", "fonts/pdfcorefonts", "sample_data", "images", "plot_directive")
 # Files of packages in Python alone that are installed here, by how their names begin.
-BORROWED = {"pymanopt": "pymanopt/", "ipython": "IPython/lib/pretty.py"}
+BORROWED = {
+    "pymanopt": ("pymanopt/",),
+    "ipython": (
+        "IPython/display.py",
+        "IPython/core/display.py",
+        "IPython/lib/display.py",
+        "IPython/lib/pretty.py",
+        "IPython/testing/skipdoctest.py",
+    ),
+}
 ABSENT = {"dask", "distributed", "torch", "clustpy"}  # what a browser has not
 
 
@@ -141,10 +150,11 @@ def own_files():
     here = ROOT / "tools" / "in_browser"
     for path in here.rglob("*.py"):
         files[f"site/{path.relative_to(here).as_posix()}"] = path.read_bytes()
-    files["site/IPython/lib/__init__.py"] = b""
-    for distribution, start in BORROWED.items():
+    for folder in ("core", "lib", "testing"):
+        files[f"site/IPython/{folder}/__init__.py"] = b""
+    for distribution, starts in BORROWED.items():
         for path in importlib.metadata.files(distribution):
-            if path.suffix == ".py" and path.as_posix().startswith(start):
+            if path.suffix == ".py" and path.as_posix().startswith(starts):
                 files[f"site/{path.as_posix()}"] = path.locate().read_bytes()
     return dict(sorted(files.items()))
 
@@ -169,10 +179,10 @@ def licence_page(inside):
         "ismlit and the book's files": (ROOT / "LICENSE").read_text(encoding="utf8"),
         f"{SHIM} (MIT or Apache 2.0)": (CACHE / "shim" / "LICENSE-MIT").read_text(encoding="utf8"),
     }
-    for name, start in BORROWED.items():
+    for name, starts in BORROWED.items():
         files = importlib.metadata.files(name)
         text = next(path.read_text(encoding="utf8") for path in files if path.name == "LICENSE")
-        parts[f"{name} {importlib.metadata.version(name)}, of which {start}"] = text
+        parts[f"{name} {importlib.metadata.version(name)}, of which {', '.join(starts)}"] = text
     parts[f"{WHEEL}, and what is in it: Python, NumPy, SciPy, scikit-learn, ..."] = inside
     return "\n\n".join(f"{'=' * 80}\n{name}\n{'=' * 80}\n\n{text}" for name, text in parts.items())
 
