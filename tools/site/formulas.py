@@ -14,8 +14,8 @@ from typing import NamedTuple
 from ismlit.edition.ledger import KINDS, ledger
 
 GREEK = (
-    "alpha beta gamma delta epsilon zeta eta theta lambda mu nu xi pi rho sigma tau phi psi omega "
-    "Gamma Delta Theta Lambda Pi Sigma Phi Psi Omega"
+    "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi psi "
+    "omega Gamma Delta Theta Lambda Pi Sigma Phi Psi Omega"
 ).split()
 LARGE = "sum prod min max".split()
 FUNCTIONS = "exp log sin cos tan tanh det".split()

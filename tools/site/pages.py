@@ -116,21 +116,14 @@ def _csv(rows):
 
 def reproduction_csv(numbers):
     """All numbers, with verdict and reason of their row; rows and figures without numbers last."""
-    rows = []
-    for number in numbers:
-        claim = ledger()[number["claim"]]
-        rows.append(number | dict(verdict=claim.verdict, reason=claim.note))
+    rows = list(numbers)
     covered = {number["claim"] for number in numbers}
-    empty = dict.fromkeys(rows[0], "")
     for c in ledger().values():
         if c.id.startswith(("tab-", "fig-")) and c.id not in covered:
             kind = c.id.split("-")[1] if c.id.startswith("tab-") else ""
-            rows.append(
-                empty
-                | dict(claim=c.id, table=kind, row=c.where, quantity=c.says)
-                | dict(verdict=c.verdict, reason=c.note)
-            )
-    return _csv(rows)
+            rows.append(dict(claim=c.id, table=kind, row=c.where, quantity=c.says))
+    said = lambda claim: dict(verdict=claim.verdict, reason=claim.note)
+    return _csv([row | said(ledger()[row["claim"]]) for row in rows])
 
 
 def main():
