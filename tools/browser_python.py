@@ -22,11 +22,10 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 
-from tools import npm
+from tools import hatch_build, npm
 from tools.execute_notebooks import ROOT, notebooks_of
 from tools.print_book import SITE
 
@@ -134,19 +133,13 @@ def pack(members):
 
 def own_files():
     """ismlit with the book's files, and what stands for packages that are not there."""
-    from tools import hatch_build
-
     files = {
         f"site/{path.relative_to(ROOT).as_posix()}": path.read_bytes()
         for path in (ROOT / "ismlit").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    with tempfile.TemporaryDirectory() as folder:
-        hatch_build.copy(ROOT / "book", Path(folder))
-        for path in Path(folder).rglob("*"):
-            if path.is_file():
-                name = path.relative_to(folder).as_posix()
-                files[f"site/ismlit/edition/_book/{name}"] = path.read_bytes()
+    for name, data in hatch_build.files(ROOT / "book"):
+        files[f"site/ismlit/edition/_book/{name.as_posix()}"] = data
     here = ROOT / "tools" / "in_browser"
     for path in here.rglob("*.py"):
         files[f"site/{path.relative_to(here).as_posix()}"] = path.read_bytes()

@@ -21,22 +21,15 @@ LARGE = "sum prod min max".split()
 FUNCTIONS = "exp log sin cos tan tanh det".split()
 NAMED = "Tr HSIC vec diag rank span sign cov var NMI CQ".split()
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
-SIGNS = {
+SIGNS = {  # others are the same in TeX
     ">=": r"\ge",
     "<=": r"\le",
     "≥": r"\ge",
     "≤": r"\le",
     "≠": r"\ne",
-    "≈": r"\approx",
     "±": r"\pm",
-    "×": r"\times",
-    "·": r"\cdot",
-    "∈": r"\in",
     "->": r"\to",
-    "→": r"\to",
-    "∞": r"\infty",
     "...": r"\dots",
-    "||": r"\Vert",
     "|": r"\vert",
     "⊗": r"\otimes",
     "(x)": r"\otimes",

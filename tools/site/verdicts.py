@@ -16,6 +16,12 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
+from docutils import nodes
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+from sphinx.util.docutils import SphinxDirective
+
 import ismlit
 from ismlit.edition.cells import cells, known, notebooks
 from ismlit.edition.evidence import KNOWN
@@ -140,10 +146,6 @@ def _numbers():
 
 @cache
 def _highlight(source):
-    from pygments import highlight
-    from pygments.formatters import HtmlFormatter
-    from pygments.lexers import PythonLexer
-
     return highlight(source, PythonLexer(), HtmlFormatter())
 
 
@@ -241,28 +243,22 @@ PARTS = {
 
 def setup(app):
     """What Sphinx calls."""
-    app.add_directive("from-ledger", _directive())
+    app.add_directive("from-ledger", FromLedger)
     app.connect("html-page-context", _on_page, priority=400)  # before MathJax is asked for
     app.connect("html-collect-pages", _claim_pages)
     return dict(parallel_read_safe=True, parallel_write_safe=True)
 
 
-def _directive():
-    from docutils import nodes
-    from sphinx.util.docutils import SphinxDirective
+class FromLedger(SphinxDirective):
+    """A part of a verdict page: its name, and which of its kind."""
 
-    class FromLedger(SphinxDirective):
-        """A part of a verdict page: its name, and which of its kind."""
+    required_arguments = 1
+    optional_arguments = 1
+    final_argument_whitespace = True
 
-        required_arguments = 1
-        optional_arguments = 1
-        final_argument_whitespace = True
-
-        def run(self):
-            name, key = (*self.arguments, "")[:2]
-            return [nodes.raw("", PARTS[name](key), format="html")]
-
-    return FromLedger
+    def run(self):
+        name, key = (*self.arguments, "")[:2]
+        return [nodes.raw("", PARTS[name](key), format="html")]
 
 
 def _on_page(app, page, template, context, doctree):
@@ -332,18 +328,12 @@ def _head(app, page, slot):
     """What is shown of a page to those who share it, as sphinxext.opengraph does for a text."""
     if not (site := getattr(app.config, "ogp_site_url", "")):
         return ""
-    said = {
-        "og:title": slot["title"],
-        "og:type": "website",
-        "og:url": f"{site}{page}.html",
-        "og:site_name": app.config.ogp_site_name,
-        "og:description": slot["says"],
-        "og:image": f"{site}{app.config.ogp_image}",
-        "og:image:alt": app.config.ogp_image_alt,
-    }
-    tags = [f'<meta name="description" content="{slot["says"]}" />']
-    tags += [f'<meta property="{name}" content="{text}" />' for name, text in said.items()]
-    return "\n".join(tags)
+    return (
+        environment({})
+        .get_template("head.html.j2")
+        .render(site=site, page=page, slot=slot, config=app.config)
+        .rstrip()
+    )
 
 
 def _reference(app):
