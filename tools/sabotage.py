@@ -33,7 +33,9 @@ from pathlib import Path
 import yaml
 from tqdm import tqdm
 
-ROOT = Path(__file__).resolve().parents[1]
+from ismlit.edition.cells import checked
+from tools.execute_notebooks import ROOT, notebooks_of
+
 SURVIVORS = Path(__file__).with_name("sabotage_survivors.yml")
 LIMIT = 60  # seconds that one falsified run may take; a slower one is not counted
 GOAL = 0.95
@@ -65,9 +67,8 @@ CHANGES_ITS_OWNER = MADE_UP | set(
 
 @dataclass
 class Statement:
-    """One top-level statement of a notebook: its cell, what it binds, what it reads."""
+    """One top-level statement of a notebook: what it binds, what it reads."""
 
-    cell: int
     node: ast.stmt
     binds: set
     changes: set
@@ -83,16 +84,13 @@ class Statement:
 
 def statements(notebook):
     """All top-level statements of a notebook's code cells, in order."""
-    found = []
-    code = [c for c in notebook["cells"] if c["cell_type"] == "code"]
-    for cell, content in enumerate(code):
-        for node in ast.parse("".join(content["source"])).body:
-            found.append(_statement(cell, node))
-    return found
+    cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
+    return [_statement(node) for cell in cells for node in ast.parse(cell).body]
 
 
-def _statement(cell, node):
-    whole = symtable.symtable(ast.unparse(node), "<notebook>", "exec")
+def _statement(node):
+    source = ast.unparse(node)
+    whole = symtable.symtable(source, "<notebook>", "exec")
     outer = [
         name
         for table in _tables(whole)
@@ -101,22 +99,18 @@ def _statement(cell, node):
     ]
     reads = {name.get_name() for name in outer if name.is_referenced()}
     binds = {name.get_name() for name in outer if name.is_assigned() or name.is_imported()}
-    changes, claims, prints = set(), [], False
+    changes = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store):
             changes |= {n.id for n in ast.walk(part.value) if isinstance(n, ast.Name)}
         elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
             changes.add(part.target.id)
-        elif isinstance(part, ast.Call):
-            name = getattr(part.func, "id", "")
-            prints |= name in ("print", "display")
-            if name == "check":
-                claims += [a.value for a in part.args if isinstance(a, ast.Constant)]
-            if getattr(part.func, "attr", "") in CHANGES_ITS_OWNER:
-                owner = getattr(part.func.value, "id", "np")
-                changes |= {owner} - {"np"}  # np.sort makes a new array
+        elif isinstance(part, ast.Call) and _name_called(part) in CHANGES_ITS_OWNER:
+            owner = getattr(part.func, "value", None)
+            changes |= {getattr(owner, "id", "np")} - {"np"}  # np.sort makes a new array
     changes &= reads | binds  # and nothing that lives within a function alone
-    return Statement(cell, node, binds, changes, reads, tuple(claims), prints)
+    prints = bool(_names_called(node) & {"print", "display"})
+    return Statement(node, binds, changes, reads, tuple(checked(source)), prints)
 
 
 def _tables(table):
@@ -156,7 +150,7 @@ def sites(tree):
         if isinstance(node, ast.BinOp) and _names_called(node) & MADE_UP:
             return
         if isinstance(node, ast.Call):
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            name = _name_called(node)
             inner = left_alone or name in NOT_A_FORMULA or name.startswith(("plot", "set_", "ax"))
             if not inner and name in OTHER:
                 of = "attr" if isinstance(node.func, ast.Attribute) else "id"
@@ -194,8 +188,11 @@ def sites(tree):
 
 
 def _names_called(tree):
-    calls = (part.func for part in ast.walk(tree) if isinstance(part, ast.Call))
-    return {getattr(f, "attr", getattr(f, "id", "")) for f in calls}
+    return {_name_called(part) for part in ast.walk(tree) if isinstance(part, ast.Call)}
+
+
+def _name_called(call):
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
 def _draws(tree):
@@ -460,7 +457,7 @@ def main(arguments=None):
     parser.add_argument("--sample", type=int, help="so many notebooks, drawn with the seed")
     options = parser.parse_args(arguments)
     paths = [Path(p).resolve() for p in options.notebooks]
-    paths = paths or sorted((ROOT / "book").rglob("*.ipynb"))
+    paths = paths or notebooks_of(ROOT)
     paths = [p for p in paths if "check(" in p.read_text(encoding="utf-8")]
     if options.sample:
         paths = random.Random(options.seed).sample(paths, min(options.sample, len(paths)))
