@@ -11,8 +11,11 @@ import hashlib
 import io
 import posixpath
 import re
+from itertools import groupby, pairwise
 
 from PIL import Image
+
+from tools.site.templates import render
 
 SEARCH = re.compile(
     r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"></script>'
@@ -158,24 +161,18 @@ def without_unused(text, words):
     """A style sheet without the selectors whose classes or ids are not among `words`."""
     import tinycss2
 
-    def is_used(selector):
-        before = None
-        for token in selector:  # what stands inside :not(...) and its like does not count
-            named = token.type == "hash" or (token.type == "ident" and before == ".")
-            if named and token.value not in words:
-                return False
-            before = token.value if token.type == "literal" else None
-        return True
+    def is_used(selector):  # what stands inside :not(...) and its like does not count
+        return all(
+            token.value in words
+            for before, token in pairwise([None, *selector])
+            if token.type == "hash" or (token.type == "ident" and before == ".")
+        )
 
     def kept(rules):
         for rule in rules:
             if rule.type == "qualified-rule":
-                selectors = [[]]
-                for token in rule.prelude:
-                    if token == ",":
-                        selectors.append([])
-                    else:
-                        selectors[-1].append(token)
+                parts = groupby(rule.prelude, key=lambda token: token == ",")
+                selectors = [[*tokens] for is_comma, tokens in parts if not is_comma]
                 used = [tinycss2.serialize(s).strip() for s in selectors if is_used(s)]
                 if used:
                     yield f"{','.join(used)}{{{tinycss2.serialize(rule.content).strip()}}}"
@@ -247,25 +244,19 @@ def stacked(drawing, image):
         if scale and not rows[-1]:  # it stood at another panel, which is not beside it now
             rows[-1].append([scale[0], top, scale[1], bottom])
         rows[-1].append([left, top, right, bottom])
-    shown, y, across = [], 0, 0
+    panels, y, across = [], 0, 0
     for row in rows:
         x = 0
         for left, top, right, bottom in row:
-            w, h = right - left, bottom - top
-            place = f'x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" height="{h:.1f}"'
-            view = f'viewBox="{left:.1f} {top:.1f} {w:.1f} {h:.1f}"'
-            shown.append(f'<svg {place} {view}><use href="#whole"/></svg>')
-            x += w
+            panels.append((x, y, left, top, right - left, bottom - top))
+            x += right - left
         across, y = max(across, x), y + max(b[3] - b[1] for b in row)
     scale = int(found[2]) / float(found[3])
     size = f'width="{across * scale:.0f}" height="{y * scale:.0f}"'
-    start = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     body = text[found.end() :].removesuffix("</svg>")
-    whole = (
-        f'{start} {size} viewBox="0 0 {across:.1f} {y:.1f}"><defs><g id="whole">{body}</g></defs>'
-    )
+    whole = dict(size=size, across=across, down=y, body=body, panels=panels)
     copy = drawing.with_name(f"{drawing.stem}-stacked.svg")
-    copy.write_text(whole + "".join(shown) + "</svg>", encoding="utf8")
+    copy.write_text(render("stacked.svg.j2", **whole), encoding="utf8")
     address = SOURCE.search(image)[1].replace(drawing.name, copy.name)
     column = ' class="column"' if len(rows) == len(boxes) < 4 else ""
     return f'<source media="(max-width: 599px)" srcset="{address}" {size}{column}>'
