@@ -214,19 +214,16 @@ def _report(key):
 
 def tables():
     """{"Table 3.1": its rows, ..., "Figures": all of them}, in the order of the thesis."""
-    found, figures = {}, []
+    found = {}
     for c in ledger().values():
-        if table := re.match(r"tab-(\w+\.\d+)", c.id):
-            found.setdefault(f"Table {table[1]}", []).append(c)
-        elif c.id.startswith("fig-"):
-            figures.append(c)
-    order = {key: place for place, key in enumerate(TITLES)}
-    place = lambda name: (order[name[6]], [int(n) for n in name[6:].split(".")[1:]])
-    return {**dict(sorted(found.items(), key=lambda item: place(item[0]))), "Figures": figures}
-
-
-def _graph(_):
-    return graph.page(Verdicts(), _known())
+        if match := re.match(r"fig-|tab-(\w+\.\d+)", c.id):
+            found.setdefault(f"Table {match[1]}" if match[1] else "Figures", []).append(c)
+    numbers = lambda name: re.findall(r"\w+", name.removeprefix("Table "))
+    place = lambda name: (
+        [*TITLES, "Figures"].index(numbers(name)[0]),
+        *map(int, numbers(name)[1:]),
+    )
+    return {name: found[name] for name in sorted(found, key=place)}
 
 
 PARTS = {
@@ -234,7 +231,7 @@ PARTS = {
     "chapter": _chapter,
     "errata": _errata,
     "report": _report,
-    "graph": _graph,
+    "graph": lambda _: graph.page(Verdicts(), _known()),
 }
 
 
@@ -309,7 +306,9 @@ def _claim_pages(app):
     beside = lambda way: dict(title=slot[way], link=slot[f"{way}-link"])
     context = dict(title=slot["title"], body=slot["body"], display_toc=False)
     page = f"{FOLDER}/{SHELL}"
-    context |= dict(prev=beside("before"), next=beside("after"), metatags=_head(app, page, slot))
+    shared = environment({}).get_template("head.html.j2")  # as sphinxext.opengraph has it of a text
+    metatags = shared.render(page=page, slot=slot, config=app.config)
+    context |= dict(prev=beside("before"), next=beside("after"), metatags=metatags)
     app.env.get_domain("math").data["has_equations"][page] = True
     yield page, context, "page.html"
     file = Path(app.builder.get_outfilename(page))
@@ -320,20 +319,9 @@ def _claim_pages(app):
         for name, value in values.items():
             text = text.replace(slot[name], value)
         file.with_name(f"{claim_id}.html").write_text(text, encoding="utf-8")
-        if hasattr(app, "sitemap_links"):  # of sphinx_sitemap, which sees pages of Sphinx alone
-            app.sitemap_links.put((f"{FOLDER}/{claim_id}.html", None))
-
-
-def _head(app, page, slot):
-    """What is shown of a page to those who share it, as sphinxext.opengraph does for a text."""
-    if not (site := getattr(app.config, "ogp_site_url", "")):
-        return ""
-    return (
-        environment({})
-        .get_template("head.html.j2")
-        .render(site=site, page=page, slot=slot, config=app.config)
-        .rstrip()
-    )
+        app.sitemap_links.put(
+            (f"{FOLDER}/{claim_id}.html", None)
+        )  # which sees Sphinx's pages alone
 
 
 def _reference(app):
