@@ -88,9 +88,5 @@ def rows(quick):
         yield Row("30 000 x 60, memory of the process", memory, 1.0, unit=" GB")
         seconds, memory = measured(10_000_000, 50, 4, 300, "blocks")
         note = f"{memory:.2g} GB, blocks of a million rows, none kept"
-        yield Row(
-            "10⁷ x 50, 300 features, one J and gradient by blocks, CPU",
-            seconds,
-            unit=" s",
-            note=note,
-        )
+        work = "10⁷ x 50, 300 features, one J and gradient by blocks, CPU"
+        yield Row(work, seconds, unit=" s", note=note)
