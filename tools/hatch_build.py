@@ -22,23 +22,20 @@ def stripped(text):
     notebook = json.loads(text)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
-            outputs = cell["outputs"]
-            badges = [
-                o for o in outputs if BADGE in "".join(o.get("data", {}).get("text/html", ""))
-            ]
+            is_badge = lambda output: BADGE in "".join(output.get("data", {}).get("text/html", ""))
+            badges = [*filter(is_badge, cell["outputs"])]
             cell["outputs"], cell["execution_count"] = badges, None
     return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
 
 
-def copy(book, target):
-    """Copy from `book` to the folder `target` what an installed `ismlit.edition` reads."""
-    for name in FOLDERS:
-        shutil.copytree(book / name, target / name, ignore=shutil.ignore_patterns(".*"))
-    for path in book.rglob("*.ipynb"):
-        if ".ipynb_checkpoints" not in path.parts:
-            place = target / path.relative_to(book)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(stripped(path.read_text(encoding="utf8")), encoding="utf8")
+def files(book):
+    """(path within it, bytes) of what an installed `ismlit.edition` reads of the book."""
+    for path in sorted(book.rglob("*")):
+        name = path.relative_to(book)
+        if path.suffix == ".ipynb" and ".ipynb_checkpoints" not in name.parts:
+            yield name, stripped(path.read_text(encoding="utf8")).encode()
+        elif name.parts[0] in FOLDERS and path.is_file() and not name.name.startswith("."):
+            yield name, path.read_bytes()
 
 
 class BookHook(BuildHookInterface):
@@ -46,7 +43,10 @@ class BookHook(BuildHookInterface):
 
     def initialize(self, version, build_data):
         self.folder = tempfile.mkdtemp()
-        copy(Path(self.root), Path(self.folder))
+        for name, data in files(Path(self.root)):
+            place = Path(self.folder, name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
         build_data["force_include"][self.folder] = "ismlit_book"
 
     def finalize(self, version, build_data, artifact_path):

@@ -11,8 +11,11 @@ import hashlib
 import io
 import posixpath
 import re
+from itertools import groupby, pairwise
 
 from PIL import Image
+
+from tools.site.templates import render
 
 SEARCH = re.compile(
     r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"></script>'
@@ -35,7 +38,6 @@ WAITING = re.compile(r'<script (?!defer|async)([^>]*\bsrc="(?!https?:)[^"]*"[^>]
 ICON = re.compile(r"\bfa-[a-z][a-z0-9-]*")
 GLYPH = re.compile(r"((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:\"\\?([^\"]+)\"")
 NAMED = re.compile(r"--pst-icon-[\w-]+:\s*\"\\?([^\"]+)\"")
-LINK = re.compile(r'<link rel="stylesheet" href="([^"]*_static/)(all-[0-9a-f]+\.css)" />')
 MANY = {"claims", "_modules"}
 """Folders of pages that are too many for a style sheet in each."""
 OTHERS = {"fontawesome", "mathjax"}
@@ -159,24 +161,18 @@ def without_unused(text, words):
     """A style sheet without the selectors whose classes or ids are not among `words`."""
     import tinycss2
 
-    def is_used(selector):
-        before = None
-        for token in selector:  # what stands inside :not(...) and its like does not count
-            named = token.type == "hash" or (token.type == "ident" and before == ".")
-            if named and token.value not in words:
-                return False
-            before = token.value if token.type == "literal" else None
-        return True
+    def is_used(selector):  # what stands inside :not(...) and its like does not count
+        return all(
+            token.value in words
+            for before, token in pairwise([None, *selector])
+            if token.type == "hash" or (token.type == "ident" and before == ".")
+        )
 
     def kept(rules):
         for rule in rules:
             if rule.type == "qualified-rule":
-                selectors = [[]]
-                for token in rule.prelude:
-                    if token == ",":
-                        selectors.append([])
-                    else:
-                        selectors[-1].append(token)
+                parts = groupby(rule.prelude, key=lambda token: token == ",")
+                selectors = [[*tokens] for is_comma, tokens in parts if not is_comma]
                 used = [tinycss2.serialize(s).strip() for s in selectors if is_used(s)]
                 if used:
                     yield f"{','.join(used)}{{{tinycss2.serialize(rule.content).strip()}}}"
@@ -248,32 +244,29 @@ def stacked(drawing, image):
         if scale and not rows[-1]:  # it stood at another panel, which is not beside it now
             rows[-1].append([scale[0], top, scale[1], bottom])
         rows[-1].append([left, top, right, bottom])
-    shown, y, across = [], 0, 0
+    panels, y, across = [], 0, 0
     for row in rows:
         x = 0
         for left, top, right, bottom in row:
-            w, h = right - left, bottom - top
-            place = f'x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" height="{h:.1f}"'
-            view = f'viewBox="{left:.1f} {top:.1f} {w:.1f} {h:.1f}"'
-            shown.append(f'<svg {place} {view}><use href="#whole"/></svg>')
-            x += w
+            panels.append((x, y, left, top, right - left, bottom - top))
+            x += right - left
         across, y = max(across, x), y + max(b[3] - b[1] for b in row)
     scale = int(found[2]) / float(found[3])
     size = f'width="{across * scale:.0f}" height="{y * scale:.0f}"'
-    start = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     body = text[found.end() :].removesuffix("</svg>")
-    whole = (
-        f'{start} {size} viewBox="0 0 {across:.1f} {y:.1f}"><defs><g id="whole">{body}</g></defs>'
-    )
+    whole = dict(size=size, across=across, down=y, body=body, panels=panels)
     copy = drawing.with_name(f"{drawing.stem}-stacked.svg")
-    copy.write_text(whole + "".join(shown) + "</svg>", encoding="utf8")
+    copy.write_text(render("stacked.svg.j2", **whole), encoding="utf8")
     address = SOURCE.search(image)[1].replace(drawing.name, copy.name)
     column = ' class="column"' if len(rows) == len(boxes) < 4 else ""
     return f'<source media="(max-width: 599px)" srcset="{address}" {size}{column}>'
 
 
-def page(text, static, words, made):
-    """A page with one style sheet and no script that it waits for; `made` remembers the sheets."""
+def page(text, static, words, made, within=False):
+    """A page with one style sheet and no script that it waits for; `made` remembers the sheets.
+
+    With the sheet `within` it there is one wait less before the first word.
+    """
     text = SUPERFLUOUS.sub("", text).replace(FIXED_THEME, SYSTEM_THEME)
     if 'id="search-results"' not in text:
         text = SEARCH.sub("", text)
@@ -282,8 +275,11 @@ def page(text, static, words, made):
     if names:
         if names not in made:
             made[names] = bundle(static, names, words)
-        up = found[0].split("_static/")[0]
-        link = f'\n  <link rel="stylesheet" href="{up}_static/{made[names]}" />'
+        up = found[0].split("_static/")[0] + "_static/"
+        link = f'\n  <link rel="stylesheet" href="{up}{made[names]}" />'
+        if within:
+            whole = (static / made[names]).read_text(encoding="utf8")
+            link = f"\n  <style>{readdressed(whole, lambda address: up + address)}</style>"
         first = SHEET.search(text).start()
         text = SHEET.sub("", text)
         text = text[:first] + link + text[first:]
@@ -292,17 +288,6 @@ def page(text, static, words, made):
         inline = (static / "documentation_options.js").read_text(encoding="utf8")
         text = text.replace(options[0], f"<script>{inline}</script>")
     return WAITING.sub(r"<script defer \1></script>", text)
-
-
-def within(text, static):
-    """A page with its style sheet in it: one wait less before the first word."""
-
-    def written(found):
-        up, name = found.groups()
-        whole = (static / name).read_text(encoding="utf8")
-        return f"<style>{readdressed(whole, lambda address: up + address)}</style>"
-
-    return LINK.sub(written, text)
 
 
 def lighten(site):
@@ -317,18 +302,12 @@ def lighten(site):
         for path in static.rglob("*.js")
         if not OTHERS.intersection(path.relative_to(static).parts)
     ]
-    sheets = [
-        path.read_text(encoding="utf8")
-        for path in static.glob("*.css")
-        if not path.name.startswith("all-")
-    ]
+    sheets = [path.read_text(encoding="utf8") for path in static.glob("*.css")]
     words = {word for text in scripts for word in WORD.findall(text)}
     words.update(w for text in pages.values() for ws in NAMES.findall(text) for w in ws.split())
     pictures(site / "_images")
     for path, text in pages.items():
-        light = page(text, static, words, made)
-        if not MANY.intersection(path.relative_to(site).parts):
-            light = within(light, static)
-        path.write_text(light, encoding="utf8")
+        is_one_of_few = not MANY.intersection(path.relative_to(site).parts)
+        path.write_text(page(text, static, words, made, is_one_of_few), encoding="utf8")
     read = (*pages.values(), *scripts, *sheets)
     icons(static, {icon for text in read for icon in ICON.findall(text)})

@@ -6,6 +6,7 @@ exercises run too: their code stands in the Markdown, below it what it prints.
 """
 
 import re
+from types import SimpleNamespace
 
 import nbformat
 import nbval.plugin
@@ -48,19 +49,10 @@ def with_solutions(notebook):
     return notebook
 
 
-class Reader:
-    """What nbval takes for nbformat."""
-
-    def __getattr__(self, name):
-        return getattr(nbformat, name)
-
-    def read(self, *args, **options):
-        return with_solutions(nbformat.read(*args, **options))
-
-
 def pytest_configure():
     """nbval reads notebooks by way of `with_solutions`, and its kernels start warm."""
-    nbval.plugin.nbformat = Reader()
+    read = lambda *args, **options: with_solutions(nbformat.read(*args, **options))
+    nbval.plugin.nbformat = SimpleNamespace(**vars(nbformat) | {"read": read})
     warm()
 
 

@@ -15,15 +15,13 @@ TARGET = ROOT / "_build" / "ismlit-offline.zip"
 LEFT_OUT = ("_static/python/", "sitemap.xml", "objects.inv", ".buildinfo", "searchindex.js")
 
 
-def packed(site):
-    """Names of the files that go into the archive, relative to the built book."""
-    names = (path.relative_to(site) for path in sorted(site.rglob("*")) if path.is_file())
-    return [name for name in names if not name.as_posix().startswith(LEFT_OUT)]
-
-
 def pack(site, target):
-    """Write the archive; everything lies in one folder, so that unpacking makes no mess."""
-    names = packed(site)
+    """Write the archive and return the names of its files, as in the built book.
+
+    Everything lies in one folder, so that unpacking makes no mess.
+    """
+    names = (path.relative_to(site) for path in sorted(site.rglob("*")) if path.is_file())
+    names = [name for name in names if not name.as_posix().startswith(LEFT_OUT)]
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in names:
             archive.write(site / name, Path("ismlit") / name)

@@ -18,6 +18,7 @@ import threading
 from pathlib import Path
 
 from tools import toc
+from tools.site.templates import render
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
@@ -82,37 +83,17 @@ def print_page(tab, address, file):
 
 # ---------------------------------------------------------------- the whole book in one file
 
-SHEET = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><style>
-  @page {{ size: A4; margin: {margin} }}
-  body {{ font: 11pt/1.5 "DejaVu Serif", serif; margin: 0 }}
-  h1 {{ font-size: 24pt; line-height: 1.2; margin: 25mm 0 5mm }}
-  h2 {{ font-size: 13pt; margin: 6mm 0 1mm }}
-  p.entry {{ display: flex; margin: 0; break-inside: avoid }}
-  p.entry::before {{ content: ""; order: 1 }}
-  p.entry::before {{ border-bottom: 1px dotted #888; flex: 1; margin: 0 2mm 1.5mm }}
-  p.entry b {{ font-weight: normal; order: 2 }}
-  div {{ break-after: page; height: 296mm; position: relative }}
-  div span {{ bottom: 6mm; font-size: 9pt; position: absolute; right: 12mm }}
-</style>{body}"""
 
+def sheets_of(tab, margin, title="", parts=(), starts=None, before=0, sheets=0):
+    """The title and the table of contents, or so many numbers of `sheets`, as PDF.
 
-def printed(tab, body, margin):
-    """A sheet of our own as PDF."""
+    Page k of the book is number k + `before`.
+    """
     from pypdf import PdfReader
 
-    tab.set_content(SHEET.format(body=body, margin=margin))
+    words = dict(title=title, parts=parts, starts=starts, before=before, sheets=sheets)
+    tab.set_content(render("contents.html.j2", margin=margin, **words))
     return PdfReader(io.BytesIO(tab.pdf(prefer_css_page_size=True, print_background=True)))
-
-
-def contents(tab, title, parts, starts, before):
-    """The title and the table of contents as PDF; page k of the book is number k + `before`."""
-    lines = [f"<h1>{html.escape(title)}</h1>"]
-    for caption, pages in parts:
-        lines += [f"<h2>{html.escape(caption)}</h2>"] if caption else []
-        for page, name in pages:
-            number = starts[page] + before + 1
-            lines.append(f'<p class="entry">{html.escape(name)}<b>{number}</b></p>')
-    return printed(tab, "\n".join(lines), "20mm")
 
 
 def in_order(site):
@@ -141,12 +122,10 @@ def lead_within(writer, address, first_page):
             if page in first_page:
                 goal = ArrayObject([first_page[page].indirect_reference, NameObject("/Fit")])
                 new = {NameObject("/S"): NameObject("/GoTo"), NameObject("/D"): goal}
+                link[NameObject("/A")] = DictionaryObject(new)
             else:
-                new = {
-                    NameObject("/S"): NameObject("/URI"),
-                    NameObject("/URI"): TextStringObject(toc.config()["html"]["baseurl"] + place),
-                }
-            link[NameObject("/A")] = DictionaryObject(new)
+                public = toc.config()["html"]["baseurl"]
+                action[NameObject("/URI")] = TextStringObject(public + place)
 
 
 def bind(tab, address, site, folder, target):
@@ -161,9 +140,9 @@ def bind(tab, address, site, folder, target):
             file = (folder / page.removeprefix("book/")).with_suffix(".pdf")
             readers[page], starts[page] = PdfReader(file), count
             count += len(readers[page].pages)
-    before = len(contents(tab, title, parts, starts, 0).pages)
+    before = len(sheets_of(tab, "20mm", title, parts, starts).pages)
     writer = PdfWriter()
-    writer.append(contents(tab, title, parts, starts, before))
+    writer.append(sheets_of(tab, "20mm", title, parts, starts, before))
     for caption, pages in parts:
         chapter = None
         for page, name in pages:
@@ -171,8 +150,7 @@ def bind(tab, address, site, folder, target):
             if caption and chapter is None:
                 chapter = writer.add_outline_item(title=caption, page_number=before + starts[page])
             writer.add_outline_item(title=name, page_number=before + starts[page], parent=chapter)
-    sheets = "".join(f"<div><span>{k + 1}</span></div>" for k in range(before + count))
-    numbers = printed(tab, sheets, "0")
+    numbers = sheets_of(tab, "0", sheets=before + count)
     for sheet, number in zip(writer.pages, numbers.pages):
         sheet.merge_page(number)
         sheet.compress_content_streams()

@@ -16,6 +16,8 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
+import yaml
+
 from ismlit.edition.cells import cells, checked
 from ismlit.edition.ledger import SIGNS, UNCHECKED, ledger, title
 from tools.site.formulas import pieces
@@ -24,75 +26,9 @@ ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "book" / "record"
 ITEMS = "| item | verdict | evidence |\n|---|---|---|"
 
-LAST_EQUATION = {
-    "2": {"2.1": 1, "2.2": 3, "2.3": 6, "2.4": 10, "2.5": 15},
-    "3": {"3.1": 5, "3.2": 8, "3.3": 11, "3.4": 12},
-    "4": {"4.1": 6, "4.2": 11, "4.3": 17, "4.4": 18},
-    "5": {"5.1": 1, "5.3": 3},
-    "6": {"6.1": 4, "6.2": 8, "6.3": 11, "6.4": 13, "6.5": 14},
-    "A": {"A.3": 5, "A.4": 39},
-    "B": {"B.1": 3, "B.2": 8},
-    "C": {
-        "C.1": 5,
-        "C.2": 23,
-        "C.3": 43,
-        "C.4": 74,
-        "C.5": 92,
-        "C.6": 99,
-        "C.7": 100,
-        "C.10": 108,
-        "C.11": 113,
-        "C.12": 120,
-    },
-    "D": {"D.1": 104, "D.2": 124, "D.3": 142, "D.4": 158, "D.5": 162, "D.11": 169},
-}
-"""The number of the last equation of each section of the thesis that numbers one."""
-
-SECTION_OF = {
-    "2.1": "Def. 1, Def. 2, Fig. 2.1",
-    "2.2": "Def. 3, Thm 2.1",
-    "2.3": "Def. 4, Def. 5, Def. 6, Def. 7",
-    "2.4": "Def. 8",
-    "3.1": "Alg. 1, Fig. 3.1, Fig. 3.2",
-    "3.2": "Alg. 2",
-    "3.3": "Thm 3.1, Lemma 3.",
-    "3.5": "Fig. 3.3, Fig. 3.4, Table 3.",
-    "4.2": "Fig. 4.2",
-    "4.3": "Alg. 3",
-    "4.4": "Fig. 4.1, Fig. 4.3, Table 4., Tables 4.",
-    "5.1": "Alg. 4",
-    "5.2": "Table 5.1, Table 5.2",
-    "5.3": "Def. 9, Table 5.3, Thm 5.",
-    "5.4": "Prop. 1, Cor. 1",
-    "5.5": "Table 5.4, Table 5.5, Fig. 5.",
-    "6.2": "Theorem 6.1, Alg. 5, Fig. 6.2",
-    "6.3": "Theorem 6.2, Corollary",
-    "6.4": "Theorem 6.3",
-    "6.5": "Table 6.1, Fig. 6.",
-    "A.4": "Lemma A.0.",
-    "B.3": "Fig. B.",
-    "B.4": "Table B.1",
-    "C.3": "Table C.1",
-    "C.4": "Lemma C.",
-    "D.1": "Lemma D.",
-    "D.7": "Table D.7",
-    "D.9": "Fig. D.",
-    "D.11": "Fig. D.17, Fig. D.18",
-    "1": "abstract, ch. 1, chs 1",
-    "3.1 ": "ch. 3",
-    "5.1 ": "ch. 5",
-    "6.1 ": "ch. 6",
-    "7": "ch. 7",
-    "note": "2017 note",
-    "aistats": "AISTATS",
-    "neurips": "NeurIPS",
-    "icml": "ICML",
-}
-"""Where a named item stands: section, and how the places of its rows begin."""
-BEGINS = sorted(
-    ((start, name.strip()) for name, starts in SECTION_OF.items() for start in starts.split(", ")),
-    key=lambda pair: -len(pair[0]),
-)
+SECTIONS = yaml.safe_load(Path(__file__).with_name("record_sections.yml").read_text("utf-8"))
+BEGINS = [(start, name) for name, starts in SECTIONS["named"].items() for start in starts]
+BEGINS.sort(key=lambda pair: -len(pair[0]))
 WHOLE_CHAPTER = {"3": "3.5", "4": "4.1"}
 
 
@@ -103,7 +39,7 @@ def section(where):
     ('C.3', '5.3', '4.4', None)
     """
     if match := re.match(r"\(([2-6A-D])\.(\d+)", where):
-        ends = LAST_EQUATION[match[1]].items()
+        ends = SECTIONS["last_equation"][match[1]].items()
         return next(name for name, last in ends if int(match[2]) <= last)
     for start, name in BEGINS:
         if where.startswith(start):

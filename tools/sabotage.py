@@ -18,21 +18,24 @@ import contextlib
 import copy
 import io
 import json
+import multiprocessing
 import os
-import pickle
 import random
-import signal
+import symtable
 import sys
 import warnings
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
 import yaml
+from tqdm import tqdm
 
-ROOT = Path(__file__).resolve().parents[1]
+from ismlit.edition.cells import checked
+from tools.execute_notebooks import ROOT, notebooks_of
+
 SURVIVORS = Path(__file__).with_name("sabotage_survivors.yml")
 LIMIT = 60  # seconds that one falsified run may take; a slower one is not counted
 GOAL = 0.95
@@ -55,23 +58,23 @@ NOT_A_FORMULA_KEY = set(
 )
 
 
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
-CHANGES_ITS_OWNER = {"append", "extend", "update", "fit", "add", "sort", "setdefault"}
+CHANGES_ITS_OWNER = MADE_UP | set(
+    "append extend update fit fit_predict fit_transform add sort setdefault".split()
+)
 
 # ---------------------------------------------------------------- what rests on what
 
 
 @dataclass
 class Statement:
-    """One top-level statement of a notebook: its cell, what it binds, what it reads."""
+    """One top-level statement of a notebook: what it binds, what it reads."""
 
-    cell: int
     node: ast.stmt
-    binds: frozenset = frozenset()
-    changes: frozenset = frozenset()
-    reads: frozenset = frozenset()
-    claims: tuple = ()
-    prints: bool = False
+    binds: set
+    changes: set
+    reads: set
+    claims: tuple
+    prints: bool
 
     @property
     def source(self):
@@ -81,61 +84,40 @@ class Statement:
 
 def statements(notebook):
     """All top-level statements of a notebook's code cells, in order."""
-    found = []
-    code = [c for c in notebook["cells"] if c["cell_type"] == "code"]
-    for cell, content in enumerate(code):
-        for node in ast.parse("".join(content["source"])).body:
-            found.append(_statement(cell, node))
-    return found
+    cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
+    return [_statement(node) for cell in cells for node in ast.parse(cell).body]
 
 
-def _statement(cell, node):
-    binds, changes, reads, claims, prints = set(), set(), set(), [], False
-    inner = _names_of_comprehensions(node)
+def _statement(node):
+    source = ast.unparse(node)
+    whole = symtable.symtable(source, "<notebook>", "exec")
+    outer = [
+        name
+        for table in _tables(whole)
+        for name in table.get_symbols()
+        if table is whole or name.is_global()
+    ]
+    reads = {name.get_name() for name in outer if name.is_referenced()}
+    binds = {name.get_name() for name in outer if name.is_assigned() or name.is_imported()}
+    changes = set()
     for part in ast.walk(node):
-        if isinstance(part, ast.Name):
-            if part.id not in inner:
-                (reads if isinstance(part.ctx, ast.Load) else binds).add(part.id)
-        elif isinstance(part, ast.FunctionDef | ast.ClassDef):
-            binds.add(part.name)
-        elif isinstance(part, ast.alias):
-            binds.add((part.asname or part.name).split(".")[0])
-        elif isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store):
+        if isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store):
             changes |= {n.id for n in ast.walk(part.value) if isinstance(n, ast.Name)}
         elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
             changes.add(part.target.id)
-        elif isinstance(part, ast.Call):
-            name = getattr(part.func, "id", "")
-            prints |= name in ("print", "display")
-            if name == "check":
-                claims += [a.value for a in part.args if isinstance(a, ast.Constant)]
-            if getattr(part.func, "attr", "") in CHANGES_ITS_OWNER:
-                owner = getattr(part.func.value, "id", "np")
-                changes |= {owner} - {"np"}  # np.sort makes a new array
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        binds = {node.name}
-    return Statement(
-        cell, node, frozenset(binds), frozenset(changes), frozenset(reads), tuple(claims), prints
-    )
+        elif isinstance(part, ast.Call) and _name_called(part) in CHANGES_ITS_OWNER:
+            owner = getattr(part.func, "value", None)
+            changes |= {getattr(owner, "id", "np")} - {"np"}  # np.sort makes a new array
+    changes &= reads | binds  # and nothing that lives within a function alone
+    prints = bool(_names_called(node) & {"print", "display"})
+    return Statement(node, binds, changes, reads, tuple(checked(source)), prints)
 
 
-def _names_of_comprehensions(node):
-    """Names that live only within a comprehension or a lambda of a statement."""
-    inner, outer = set(), set()
-
-    def visit(part, within):
-        if isinstance(part, ast.comprehension):
-            inner.update(n.id for n in ast.walk(part.target) if isinstance(n, ast.Name))
-        if isinstance(part, ast.Lambda):
-            inner.update(argument.arg for argument in part.args.args)
-        if isinstance(part, ast.Name) and not within:
-            outer.add(part.id)
-        within = within or isinstance(part, COMPREHENSIONS)
-        for child in ast.iter_child_nodes(part):
-            visit(child, within)
-
-    visit(node, False)
-    return inner - outer
+def _tables(table):
+    """A table of names, and those of the functions and comprehensions in it."""
+    yield table
+    for inner in table.get_children():
+        yield from _tables(inner)
 
 
 def rests_on(found, place):
@@ -149,42 +131,30 @@ def rests_on(found, place):
                 reads -= here.binds - here.changes - here.reads
             reads |= here.reads
     for k in sorted(needed):
-        for name in _free_names(found[k].node) - _bound_by(found[:k]):
+        before = set().union(*(statement.binds for statement in found[:k]))
+        for name in found[k].reads - before:  # by a function, and bound only after it
             later = [j for j in range(k + 1, place) if name in found[j].binds]
             if later and later[-1] not in needed:
                 needed |= rests_on(found, later[-1])
     return needed
 
 
-def _free_names(node):
-    """Names that a function takes from outside, perhaps bound only after it."""
-    if not isinstance(node, ast.FunctionDef):
-        return set()
-    names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
-    own = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
-    own |= {part.name for part in ast.walk(node) if isinstance(part, ast.FunctionDef)}
-    return {n.id for n in names} - own - {n.id for n in names if isinstance(n.ctx, ast.Store)}
-
-
-def _bound_by(found):
-    return set().union(*(statement.binds for statement in found))
-
-
 # ---------------------------------------------------------------- what can be falsified
 
 
 def sites(tree):
-    """Places of a statement to falsify: pairs (node, what to do to it)."""
+    """Places of a statement to falsify: (node, the kind of fault, what takes its place)."""
     found = []
 
     def visit(node, left_alone):
         if isinstance(node, ast.BinOp) and _names_called(node) & MADE_UP:
             return
         if isinstance(node, ast.Call):
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            name = _name_called(node)
             inner = left_alone or name in NOT_A_FORMULA or name.startswith(("plot", "set_", "ax"))
             if not inner and name in OTHER:
-                found.append((node.func, "other"))
+                of = "attr" if isinstance(node.func, ast.Attribute) else "id"
+                found.append((node.func, "other", _changed(node.func, **{of: OTHER[name]})))
             visit(node.func, left_alone)
             for argument in node.args:
                 visit(argument, inner)
@@ -198,7 +168,7 @@ def sites(tree):
             elif not left_alone and not _is_shape(node.value):
                 for part in ast.walk(node.slice):
                     if isinstance(part, ast.Constant) and type(part.value) is int:
-                        found.append((part, "index"))
+                        found.append((part, "index", ast.Constant(part.value + 1)))
             return
         if isinstance(node, ast.Compare):  # a threshold is left alone, what is compared is not
             for side in (node.left, *node.comparators):
@@ -208,7 +178,7 @@ def sites(tree):
         if isinstance(node, ast.JoinedStr | ast.FormattedValue | ast.Import | ast.ImportFrom):
             return
         if not left_alone:
-            found.extend((node, kind) for kind in _kinds(node))
+            found.extend((node, kind, new) for kind, new in _faults(node))
         for child in ast.iter_child_nodes(node):
             visit(child, left_alone)
 
@@ -218,8 +188,11 @@ def sites(tree):
 
 
 def _names_called(tree):
-    calls = (part.func for part in ast.walk(tree) if isinstance(part, ast.Call))
-    return {getattr(f, "attr", getattr(f, "id", "")) for f in calls}
+    return {_name_called(part) for part in ast.walk(tree) if isinstance(part, ast.Call)}
+
+
+def _name_called(call):
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
 def _draws(tree):
@@ -228,22 +201,32 @@ def _draws(tree):
     return bool(reads & {"ax", "axes", "plt", "fig"}) and not _names_called(tree) & {"check"}
 
 
-def _kinds(node):
+def _faults(node):
+    """(kind, what takes the node's place) for every fault that it can have."""
     if isinstance(node, ast.BinOp) and not _is_margin(node):
         if type(node.op) in OPERATORS:
-            yield "operator"
+            yield "operator", _changed(node, op=OPERATORS[type(node.op)]())
         if isinstance(node.op, ast.Add | ast.Sub) and not isinstance(node.left, ast.List):
-            yield "lost term"
+            yield "lost term", node.left
         if isinstance(node.op, ast.Pow):
-            yield "power"
+            yield "power", _changed(node, op=ast.Mult())
         for side in ("left", "right"):
-            if _is_coefficient(getattr(node, side)):
-                yield f"number {side}"
+            if _is_coefficient(number := getattr(node, side)):
+                is_whole = isinstance(number.value, int)
+                value = number.value + 1 if is_whole else number.value * 2
+                yield "number", _changed(node, **{side: ast.Constant(value)})
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         if not isinstance(node.operand, ast.Constant):
-            yield "sign"
+            yield "sign", node.operand
     if isinstance(node, ast.Attribute) and node.attr == "T":
-        yield "transpose"
+        yield "transpose", node.value
+
+
+def _changed(node, **parts):
+    new = copy.copy(node)
+    for name, part in parts.items():
+        setattr(new, name, part)
+    return new
 
 
 def _is_number(node):
@@ -267,38 +250,14 @@ def _is_shape(node):
 def falsified(statement, k):
     """(before, after, the statement with its k-th site falsified)."""
     tree = copy.deepcopy(statement.node)
-    node, kind = sites(tree)[k]
-    before = ast.unparse(node)
-    new = node
-    if kind == "operator":
-        node.op = OPERATORS[type(node.op)]()
-    elif kind == "lost term":
-        new = node.left
-    elif kind == "power":
-        node.op = ast.Mult()
-    elif kind.startswith("number"):
-        side = getattr(node, kind.split()[1])
-        side.value = side.value * 2 if isinstance(side.value, float) else side.value + 1
-    elif kind == "sign":
-        new = node.operand
-    elif kind == "transpose":
-        new = node.value
-    elif kind == "index":
-        before, new = f"index {before}", ast.Constant(node.value + 1)
-    elif kind == "other":
-        attribute = "attr" if isinstance(node, ast.Attribute) else "id"
-        setattr(node, attribute, OTHER[getattr(node, attribute)])
-    if new is not node:
-        tree = _replace(tree, node, new)
-    return before, ast.unparse(new), ast.fix_missing_locations(tree)
+    old, kind, new = sites(tree)[k]
+    before = "index " * (kind == "index") + ast.unparse(old)
 
-
-def _replace(tree, old, new):
     class Replace(ast.NodeTransformer):
         def visit(self, node):
             return new if node is old else self.generic_visit(node)
 
-    return Replace().visit(tree)
+    return before, ast.unparse(new), ast.fix_missing_locations(Replace().visit(tree))
 
 
 # ---------------------------------------------------------------- running
@@ -313,30 +272,25 @@ def run(node, names):
     return out.getvalue()
 
 
-def forked(task, limit):
+def forked(task, limit=LIMIT):
     """What `task()` returns in a child process; "slow" past the limit."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
+    fork = multiprocessing.get_context("fork")
+    reader, writer = fork.Pipe(duplex=False)
 
-        def late(*_):
-            os.write(writer, pickle.dumps("slow"))
-            os._exit(0)
-
-        signal.signal(signal.SIGALRM, late)
-        signal.alarm(limit)
+    def child():
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
-            value = task()
-        signal.alarm(0)
-        with os.fdopen(writer, "wb") as pipe:
-            pipe.write(pickle.dumps(value))
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        data = pipe.read()
-    os.waitpid(child, 0)
-    return pickle.loads(data) if data else "raised"
+            writer.send(task())
+
+    process = fork.Process(target=child)
+    process.start()
+    writer.close()
+    try:
+        return reader.recv() if reader.poll(limit) else "slow"
+    except EOFError:
+        return "raised"
+    finally:
+        process.kill()
+        process.join()
 
 
 @dataclass(frozen=True)
@@ -405,7 +359,7 @@ def _plan(found, per_claim, seed, wanted):
     return plan, needs
 
 
-def sabotage(path, per_claim=2, seed=0, wanted="", limit=LIMIT):
+def sabotage(path, per_claim=2, seed=0, wanted=""):
     """Outcomes for one notebook."""
     from matplotlib import pyplot as plt
 
@@ -434,7 +388,7 @@ def sabotage(path, per_claim=2, seed=0, wanted="", limit=LIMIT):
                     before,
                     after,
                     statement.source,
-                    forked(task, limit),
+                    forked(task),
                 )
             )
         run(statement.node, names)
@@ -466,9 +420,7 @@ def explained():
 
     A row may say, as `in`, what the statement contains, where the place alone is too common.
     """
-    if not SURVIVORS.exists():
-        return []
-    return yaml.safe_load(SURVIVORS.read_text(encoding="utf-8")) or []
+    return yaml.safe_load(SURVIVORS.read_text(encoding="utf-8"))
 
 
 def is_explained(outcome):
@@ -479,18 +431,18 @@ def is_explained(outcome):
     )
 
 
-def report(outcomes, show=print):
+def report(outcomes):
     """Print the survivors and the tally; the share that is noticed or explained."""
     counted = [o for o in outcomes if o.noticed != "slow"]
     known = [o for o in counted if o.survived and is_explained(o)]
     left = [o for o in counted if o.survived and o not in known]
     for o in left:
-        show(f"{o.notebook} {' '.join(o.claims)} [{o.kind}]\n    {o.was}  =>  {o.now}")
-        show("    in " + o.source.replace("\n", "\n       ")[:400])
+        print(f"{o.notebook} {' '.join(o.claims)} [{o.kind}]\n    {o.was}  =>  {o.now}")
+        print("    in " + o.source.replace("\n", "\n       ")[:400])
     tally = Counter(o.noticed for o in outcomes)
     share = 1 - len(left) / max(len(counted), 1)
-    show(f"{len(outcomes)} falsified: {dict(tally)}; of the survivors {len(known)} are explained")
-    show(f"noticed or explained: {share:.1%}")
+    print(f"{len(outcomes)} falsified: {dict(tally)}; of the survivors {len(known)} are explained")
+    print(f"noticed or explained: {share:.1%}")
     return share
 
 
@@ -503,51 +455,20 @@ def main(arguments=None):
     parser.add_argument("--claims", default="", help="only claims whose id contains this text")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--sample", type=int, help="so many notebooks, drawn with the seed")
-    parser.add_argument("--out", type=Path, help="write all outcomes to this file, as YAML")
     options = parser.parse_args(arguments)
     paths = [Path(p).resolve() for p in options.notebooks]
-    paths = paths or sorted((ROOT / "book").rglob("*.ipynb"))
+    paths = paths or notebooks_of(ROOT)
     paths = [p for p in paths if "check(" in p.read_text(encoding="utf-8")]
     if options.sample:
         paths = random.Random(options.seed).sample(paths, min(options.sample, len(paths)))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    if len(paths) == 1:
-        outcomes = sabotage(paths[0], options.per_claim, options.seed, options.claims)
-    else:
-        outcomes = _many(paths, options)
-    if options.out:
-        rows = [o.__dict__ | {"claims": list(o.claims)} for o in outcomes]
-        options.out.write_text(yaml.safe_dump(rows, allow_unicode=True, sort_keys=False))
+    drawn = dict(per_claim=options.per_claim, seed=options.seed, wanted=options.claims)
+    apart = dict(mp_context=multiprocessing.get_context("spawn"), max_tasks_per_child=1)
+    with ProcessPoolExecutor(options.jobs, **apart) as pool:
+        found = pool.map(partial(sabotage, **drawn), paths)
+        bar = tqdm(found, total=len(paths), unit="notebook")
+        outcomes = [outcome for of_one in bar for outcome in of_one]
     return 0 if report(outcomes) >= GOAL else 1
-
-
-def _many(paths, options):
-    """Each notebook in an interpreter of its own, with a bar of progress."""
-    import subprocess
-    import tempfile
-
-    from tqdm import tqdm
-
-    def one(path):
-        with tempfile.TemporaryDirectory() as folder:
-            out = Path(folder) / "out.yml"
-            command = [sys.executable, "-m", "tools.sabotage", str(path), "--out", str(out)]
-            command += ["--per-claim", str(options.per_claim), "--seed", str(options.seed)]
-            command += ["--claims", options.claims]
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-            if not out.exists():
-                raise RuntimeError(f"{path.name}: {done.stderr[-2000:]}")
-            return [
-                Outcome(**row | {"claims": tuple(row["claims"])})
-                for row in yaml.safe_load(out.read_text())
-            ]
-
-    outcomes = []
-    with ThreadPoolExecutor(options.jobs) as pool, tqdm(total=len(paths), unit="notebook") as bar:
-        for found in pool.map(one, paths):
-            outcomes += found
-            bar.update()
-    return outcomes
 
 
 if __name__ == "__main__":

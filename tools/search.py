@@ -4,6 +4,7 @@
 that what is found is a sentence. Without npm the search that Sphinx makes stays.
 """
 
+import html
 import json
 import re
 
@@ -12,6 +13,7 @@ from bs4 import BeautifulSoup
 from ismlit.edition.ledger import ledger
 from tools import npm
 from tools.execute_notebooks import ROOT
+from tools.site.formulas import GREEK
 from tools.site.verdicts import heading
 from tools.toc import pages
 
@@ -23,10 +25,7 @@ APART = ("book/ledger", "book/errata", "book/reproduction", "book/graph", "book/
 """Pages that list what others say: found, but below them."""
 NOT_READ = "pre, script, style, summary, button, figcaption, table, .cell_input, .claim, .turning"
 NOT_READ += ", .headerlink, div.math"
-LETTERS = dict(zip("alpha beta gamma delta eta theta kappa lambda".split(), "αβγδηθκλ"))
-LETTERS |= dict(zip("mu nu xi pi rho sigma tau phi psi omega".split(), "μνξπρστφψω"))
-LETTERS |= dict(zip("Gamma Delta Lambda Sigma Phi Psi Omega".split(), "ΓΔΛΣΦΨΩ"))
-GREEK = re.compile(rf"\\({'|'.join(LETTERS)})(?![a-zA-Z])")
+GREEK_LETTER = re.compile(rf"\\({'|'.join(GREEK)})(?![a-zA-Z])")
 
 
 def plain(tex):
@@ -36,7 +35,7 @@ def plain(tex):
     'σ1'
     """
     inner = tex.removeprefix(r"\(").removesuffix(r"\)")
-    text = GREEK.sub(lambda found: LETTERS[found[1]], inner)
+    text = GREEK_LETTER.sub(lambda found: html.unescape(f"&{found[1]};"), inner)
     return re.sub(r"\\[a-zA-Z]+|[{}_^\\]", "", text).strip()
 
 
@@ -103,9 +102,8 @@ def install(site):
     for name in FILES.values():
         (site / "_static" / name).write_bytes((FOLDER / name).read_bytes())
     found = json.dumps(records(site), ensure_ascii=False, separators=(",", ":"))
-    script = (
-        f"const RECORDS = {found};\n"  # no JSON file, which a page opened as a file cannot load
-    )
+    # no JSON file, which a page opened as a file cannot load
+    script = f"const RECORDS = {found};\n"
     (site / "_static" / "search-records.js").write_text(script, encoding="utf8")
     page = site / "search.html"
     scripts = ("minisearch.js", "search-records.js", "search.js")

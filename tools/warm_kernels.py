@@ -44,14 +44,15 @@ class Fork:
     stdin = stdout = stderr = None
 
     def __init__(self, process):
-        self.process, self.pid = process, process.pid
+        self.process = process
 
-    @property
-    def returncode(self):
-        return self.poll()
+    def __getattr__(self, name):  # pid, terminate, kill
+        return getattr(self.process, name)
 
     def poll(self):
         return self.process.exitcode
+
+    returncode = property(poll)
 
     def wait(self, timeout=None):
         self.process.join(timeout)
@@ -60,12 +61,6 @@ class Fork:
     def send_signal(self, number):
         if self.poll() is None:
             os.kill(self.pid, number)
-
-    def terminate(self):
-        self.process.terminate()
-
-    def kill(self):
-        self.process.kill()
 
 
 def _launch(command, cwd=None, env=None, **_):

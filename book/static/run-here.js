@@ -286,7 +286,6 @@ let worker = null;
 let isReady = false;
 let queue = [];
 let running = null;
-let clicked = 0;
 let count = { ran: 0, failed: 0 };
 
 // The name of this tab's Python, which the next page of the tab takes over; null where Python ends
@@ -368,8 +367,7 @@ function receive(message) {
     starting: () => panel.state("starting", "Python starts …"),
     ready() {
       isReady = true;
-      panel.section.dataset.network = message.fromNetwork; // these three are for measuring
-      panel.section.dataset.ready ??= (performance.now() - clicked) / 1000;
+      panel.section.dataset.network = message.fromNetwork; // bytes, for a test
       next();
     },
     done() {
@@ -383,7 +381,6 @@ function receive(message) {
   if (message.kind in kinds) return kinds[message.kind]();
   if (!running) return console.info(message.text); // what Python says while it starts
   running.add(message);
-  panel.section.dataset.first ??= (performance.now() - clicked) / 1000;
 }
 
 function end(state, words) {
@@ -425,8 +422,7 @@ class Panel {
   }
 
   start(cell) {
-    clicked = performance.now();
-    for (const name of ["network", "ready", "first"]) delete this.section.dataset[name];
+    delete this.section.dataset.network;
     for (const each of cells) each.open();
     run(cell.wanted());
   }

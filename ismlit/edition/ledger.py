@@ -89,6 +89,15 @@ KINDS = {
 SOURCES = {"neurips": "NeurIPS", "icml": "ICML", "aistats": "AISTATS", "fkdac": "Note of 2017"}
 
 
+class Sentence(str):
+    """A sentence of a claim; `marked` has its formulas between ``$``, as the file has them."""
+
+    def __new__(cls, marked):
+        sentence = super().__new__(cls, marked.replace("$", ""))
+        sentence.marked = marked
+        return sentence
+
+
 @dataclass(frozen=True)
 class Claim:
     """One row of the ledger.
@@ -107,12 +116,12 @@ class Claim:
     says: str
     verdict: str
     prints: str = ""
-    note: str = ""
+    note: str = Sentence("")
     uses: tuple = ()
     matters: bool = False
     scope: str = ""
     slip: str = ""
-    one_case: str = ""
+    one_case: str = Sentence("")
 
 
 class ClaimError(AssertionError):
@@ -137,6 +146,8 @@ def ledger():
     ):
         for row in yaml.safe_load(path.read_text(encoding="utf-8")):
             row["uses"] = tuple(row.get("uses", ()))
+            sentences = row.keys() & {"says", "note", "one_case"}
+            row |= {field: Sentence(row[field]) for field in sentences}
             claim = Claim(chapter=path.stem, **row)
             if claim.id in claims:
                 raise ClaimError(f"{claim.id} stands twice in the ledger")

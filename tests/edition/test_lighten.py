@@ -23,7 +23,6 @@ from tools.lighten import (
     pictures,
     sheet,
     together,
-    within,
     without_unused,
 )
 
@@ -103,7 +102,7 @@ def test_a_page_waits_for_one_sheet_and_no_script(static):
 
 
 def test_a_sheet_within_a_page_finds_its_files(static):
-    text = within(page(PAGE, static, set(), {}), static)
+    text = page(PAGE, static, set(), {}, within=True)
     assert "stylesheet" not in text and "<style>" in text
     assert "url(https://example.org/y.ttf)" in text, "no file of this site"
     assert "url(../_static/vendor/x.ttf)" in text and 'url("data:x")' in text

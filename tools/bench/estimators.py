@@ -1,6 +1,7 @@
 """The estimators against the plain method that a user would try first."""
 
-import time
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from sklearn import datasets as sets
@@ -16,7 +17,7 @@ from ismlit.edition.knet import KNetClustering
 from ismlit.estimators.kdac import KDAC
 from ismlit.estimators.network import KernelDependenceNetwork
 from ismlit.estimators.reduction import SupervisedIKDR, UnsupervisedIKDR
-from tools.bench.rows import Row, take_turns
+from tools.bench.rows import Row, compared, take_turns
 from tools.bench.ways import quiet
 
 LABELLED = {
@@ -39,13 +40,10 @@ def network_rows(name):
         A, B = scaler.transform(X[train]), scaler.transform(X[test])
         wide = dict(random_features=1000, random_state=0) if len(X) > 5000 else {}
         models = {"machine": SVC(), "network": KernelDependenceNetwork(**wide)}
+        fits = {kind: partial(model.fit, A, y[train]) for kind, model in models.items()}
+        best = take_turns(fits, 3 if len(X) < 5000 else 1, name)
         for kind, model in models.items():
-            spent = []
-            for _ in range(3 if len(X) < 5000 else 1):
-                start = time.perf_counter()
-                model.fit(A, y[train])
-                spent.append(time.perf_counter() - start)
-            seconds[kind].append(min(spent))
+            seconds[kind].append(best[kind])
             score[kind].append(model.score(B, y[test]))
     ratio = np.sum(seconds["network"]) / np.sum(seconds["machine"])
     yield Row(f"network fit / support vector machine, {name}", ratio, 60)
@@ -58,27 +56,20 @@ def knet_rows():
     """Deep kernel clustering beside spectral clustering, on moons."""
     X, y = sets.make_moons(600, noise=0.08, random_state=0)
     X, model = scale(X), KNetClustering(2, random_state=0)
-    runs = {
-        "plain": lambda: SpectralClustering(2, gamma=20, random_state=0).fit(X),
-        "knet": lambda: model.fit(X),
-    }
-    best = take_turns(runs, 2, "KNet")
-    nmi = normalized_mutual_info_score(y, model.labels_)
+    plain = SpectralClustering(2, gamma=20, random_state=0)
     work = "KNet fit / spectral clustering, 600 moons"
-    yield Row(work, best["knet"] / best["plain"], 45, note=f"NMI {nmi:.2f}")
+    row = compared(work, 2, lambda: model.fit(X), lambda: plain.fit(X), most=45)
+    nmi = normalized_mutual_info_score(y, model.labels_)
+    yield replace(row, note=f"NMI {nmi:.2f}")
 
 
 def kdac_rows():
     """Where KDAC's time goes: the search for a bandwidth."""
     X, known, _ = make_two_views(200, random_state=0)
-    X = scale(X)
-    runs = {
-        "searched": lambda: KDAC(2, random_state=0).fit(X, known),
-        "given": lambda: KDAC(2, random_state=0, bandwidth="median").fit(X, known),
-    }
-    best = take_turns(runs, 3, "KDAC")
-    ratio = best["searched"] / best["given"]
-    yield Row("KDAC, bandwidth searched / given, 200 x 4", ratio, note="ten short alternations")
+    fit = lambda **bandwidth: KDAC(2, random_state=0, **bandwidth).fit(scale(X), known)
+    work = "KDAC, bandwidth searched / given, 200 x 4"
+    given = partial(fit, bandwidth="median")
+    yield compared(work, 3, fit, given, note="ten short alternations")
 
 
 def default_rows():
@@ -93,14 +84,10 @@ def default_rows():
     }.items():
         X = scale(X).astype(X.dtype)
         sigma = SupervisedIKDR(2, max_iter=1, **more).fit(X, y).kernel_.sigma
-        given = dict(init="taylor", bandwidth=sigma, **more)
-        runs = {
-            "default": lambda X=X, y=y, more=more: SupervisedIKDR(2, **more).fit(X, y),
-            "given": lambda X=X, y=y, given=given: SupervisedIKDR(2, **given).fit(X, y),
-        }
-        best = take_turns(runs, 3, name)
+        default = SupervisedIKDR(2, **more)
+        given = SupervisedIKDR(2, init="taylor", bandwidth=sigma, **more)
         work = f"SupervisedIKDR by default / Taylor start and bandwidth given, {name}"
-        yield Row(work, best["default"] / best["given"], 2)
+        yield compared(work, 3, partial(default.fit, X, y), partial(given.fit, X, y), most=2)
 
 
 def certificate_rows():
@@ -108,11 +95,8 @@ def certificate_rows():
     for name in ("wine", "cancer, 30", "digits"):
         X, y = LABELLED[name]()
         X = scale(X[:, X.std(axis=0) > 0])
-        runs = {
-            "fit": lambda X=X, y=y: SupervisedIKDR(2).fit(X, y),
-            "certified": lambda X=X, y=y: SupervisedIKDR(2).fit(X, y).certificate(),
-        }
-        best = take_turns(runs, 3, name)
+        fit = partial(SupervisedIKDR(2).fit, X, y)
+        best = take_turns({"fit": fit, "certified": lambda fit=fit: fit().certificate()}, 3, name)
         more = max(best["certified"] / best["fit"] - 1, 0.0)
         yield Row(f"certificate after the fit / fit, {name}", more, 0.5)
 
@@ -120,13 +104,10 @@ def certificate_rows():
 def clustering_rows():
     """Dependence without labels beside spectral clustering."""
     X, _ = make_classes(3000, 50, 4)
-    runs = {
-        "plain": lambda: SpectralClustering(4, gamma=1 / 50, random_state=0).fit(X),
-        "ours": lambda: UnsupervisedIKDR(4, random_state=0).fit(X),
-    }
-    best = take_turns(runs, 1, "UnsupervisedIKDR")
+    plain = SpectralClustering(4, gamma=1 / 50, random_state=0)
+    ours = UnsupervisedIKDR(4, random_state=0)
     work = "UnsupervisedIKDR fit / spectral clustering, 3000 x 50"
-    yield Row(work, best["ours"] / best["plain"], 10)
+    yield compared(work, 1, lambda: ours.fit(X), lambda: plain.fit(X), most=10)
 
 
 def rows(quick):

@@ -43,16 +43,12 @@ print(json.dumps([spent, peak / 1e9]))
 """
 
 
-def measured(n, d, classes=4, features=None, what="passes", repeat=1):
+def measured(n, d, classes=4, features=None, what="passes"):
     """(CPU seconds, gigabytes at the most) of one size."""
-    found = []
-    for _ in range(repeat):
-        program = PROGRAM.format(size=(n, d, classes, features, what))
-        done = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True
-        )
-        found.append(json.loads(done.stdout.splitlines()[-1]))
-    return tuple(np.min(found, axis=0))
+    program = PROGRAM.format(size=(n, d, classes, features, what))
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def exponent(sizes, seconds):
@@ -61,34 +57,28 @@ def exponent(sizes, seconds):
     return float(np.log(t / s) / np.log(b / a))
 
 
+WIDE = dict(d=50, features=300, what="solve")
+PLAN = [
+    ("n, exact, d = 50", "n", [1000, 3000, 10_000, 30_000], dict(d=50), 2.0),
+    ("n, 300 features, d = 50", "n", [10_000, 100_000, 1_000_000], WIDE, 1.0),
+    ("d, exact, n = 2000", "d", [50, 300, 1000, 3000], dict(n=2000), 2.0),
+    ("classes, 300 features, n = 20 000", "classes", [5, 20, 100, 200], WIDE | dict(n=20_000), 0.5),
+]
+"""What grows: its name, its letter, the sizes, the others, and the most its exponent may be."""
+
+
 def rows(quick):
     """Exponents, the two large fits, and their memory."""
-    small = 3 if quick else None
-    plan = {
-        "n, exact, d = 50": ([1000, 3000, 10_000, 30_000], lambda n: (n, 50), 2.0),
-        "n, 300 features, d = 50": (
-            [10_000, 100_000, 1_000_000],
-            lambda n: (n, 50, 4, 300, "solve"),
-            1.0,
-        ),
-        "d, exact, n = 2000": ([50, 300, 1000, 3000], lambda d: (2000, d), 2.0),
-        "classes, 300 features, n = 20 000": (
-            [5, 20, 100, 200],
-            lambda k: (20_000, 50, k, 300, "solve"),
-            0.5,
-        ),
-    }
-    for name, (sizes, case, most) in plan.items():
-        seconds = [
-            measured(*case(size)) for size in tqdm(sizes[:small], name, disable=None, leave=False)
-        ]
-        growth = exponent(sizes[:small], [s for s, _ in seconds])
-        points = [[size, *found] for size, found in zip(sizes, seconds)]
+    for name, letter, sizes, others, most in PLAN:
+        sizes = sizes[: 3 if quick else None]
+        bar = tqdm(sizes, name, disable=None, leave=False)
+        points = [[size, *measured(**{letter: size}, **others)] for size in bar]
+        growth = exponent(sizes, [seconds for _, seconds, _ in points])
         note = ", ".join(f"{size}: {s:.2g} s" for size, s, _ in points)
         # a tenth for the noise of two measurements a factor of three apart
         yield Row(f"exponent of {name}", growth, most + 0.1, note=note, points=points)
         if name.startswith("n, 300") and not quick:
-            s, memory = seconds[-1]
+            _, s, memory = points[-1]
             yield Row("10⁶ x 50, 300 features, whole fit, CPU", s, 20, unit=" s")
             yield Row("10⁶ x 50, 300 features, memory of the process", memory, 1.0, unit=" GB")
     if not quick:
@@ -98,9 +88,5 @@ def rows(quick):
         yield Row("30 000 x 60, memory of the process", memory, 1.0, unit=" GB")
         seconds, memory = measured(10_000_000, 50, 4, 300, "blocks")
         note = f"{memory:.2g} GB, blocks of a million rows, none kept"
-        yield Row(
-            "10⁷ x 50, 300 features, one J and gradient by blocks, CPU",
-            seconds,
-            unit=" s",
-            note=note,
-        )
+        work = "10⁷ x 50, 300 features, one J and gradient by blocks, CPU"
+        yield Row(work, seconds, unit=" s", note=note)

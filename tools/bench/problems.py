@@ -15,22 +15,18 @@ from ismlit.problems.pairs import Pairs
 from ismlit.problems.problem import Problem
 from ismlit.solvers.spectral import Affinity
 
-RULES = {"default": "projected", "median": "median"}
-"""The estimators' own bandwidth, and the thesis's."""
-
 
 def toy(name):
     X, y = getattr(sets, f"load_{name}")(return_X_y=True)
     return X[:, X.std(axis=0) > 0], y
 
 
-def stored(name, rows=None):
+def stored(name):
     """A set of the thesis, or None without the data."""
     if not loaders.is_available(name):
         return None
     bunch = getattr(loaders, f"load_{name}")()
-    X, y = bunch.data[:rows], bunch.target[:rows]
-    return X[:, X.std(axis=0) > 0], y
+    return bunch.data[:, bunch.data.std(axis=0) > 0], bunch.target
 
 
 def rings(n=1500, d=20):
@@ -49,7 +45,7 @@ class Case:
     name: str
     samples: object
     q: int
-    rule: str = "default"
+    rule: str = "projected"  # the estimators' own; "median" is the thesis's
     kernel: str = "gaussian"
     clusters: int | None = None
     shown: bool = False  # beside the thesis's solvers too
@@ -63,7 +59,7 @@ class Case:
         if self.kernel == "relative":
             kernel = RelativeGaussian(neighbour_distance(X))
         else:
-            kernel = as_kernel(self.kernel, X, RULES[self.rule], self.q)
+            kernel = as_kernel(self.kernel, X, self.rule, self.q)
         gamma = label_gamma(y)
         if self.clusters:
             U = Affinity(Pairs(X, kernel)).leading(self.clusters)[0]

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from ismlit.edition.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
 from ismlit.problems.grassmann import outside
 from ismlit.problems.problem import Problem
+from ismlit.solvers.lbfgs import Memory
 from ismlit.solvers.solver import ism, published_ism
 from ismlit.solvers.starts import starting_point
 
@@ -126,39 +127,29 @@ def polar_quasi_newton(problem, q, init):
     return minimize(fall, init.ravel(), jac=True, method="L-BFGS-B", options=options)
 
 
-def riemannian_quasi_newton(problem, q, init, memory=20, steps=2000):
+def riemannian_quasi_newton(problem, q, init):
     """L-BFGS on the Grassmann manifold: QR retracts, projection carries the pairs.
 
-    Absil, Mahony and Sepulchre 2008; the scaling and the two loops of Nocedal and Wright 2006.
+    Absil, Mahony and Sepulchre 2008; the two loops of Nocedal and Wright 2006 around 1.
     """
-    W, pairs = init, []
+    W, memory = init, Memory(20)
     J, G = problem.objective_and_gradient(W)
-    g = -2 * outside(G, W)
-    for _ in range(steps):
-        r, shares = g, []
-        for s, y in reversed(pairs):
-            shares.append(np.sum(s * r) / np.sum(s * y))
-            r = r - shares[-1] * y
-        last = pairs[-1] if pairs else None
-        r = r * (np.sum(last[0] * last[1]) / np.sum(last[1] ** 2) if last else 1 / norm(g))
-        for (s, y), share in zip(pairs, reversed(shares), strict=True):
-            r = r + s * (share - np.sum(y * r) / np.sum(s * y))
-        slope, t = -np.sum(g * r), 1.0
+    first = 2 * norm(outside(G, W))
+    for _ in range(2000):
+        g, t = 2 * outside(G, W), 1.0
+        rise = memory.ascent(g, lambda v: v / first)
         while t > 1e-12:
-            Q, R = np.linalg.qr(W - t * r)
+            Q, R = np.linalg.qr(W + t * rise)
             V = Q * np.sign(np.diag(R))
-            J_new, G_new = problem.objective_and_gradient(V)
-            if J_new >= J - 1e-4 * t * slope:
+            J_new, G = problem.objective_and_gradient(V)
+            if J_new >= J + 1e-4 * t * np.sum(g * rise):
                 break
             t /= 2
         else:
             return
-        g_new = -2 * outside(G_new, V)
-        moved = [(outside(s, V), outside(y, V)) for s, y in pairs]
-        s, y = outside(-t * r, V), g_new - outside(g, V)
-        curved = np.sum(s * y) > 1e-10 * norm(s) * norm(y)
-        pairs = [*moved, (s, y)][-memory:] if curved else moved
-        W, J, g = V, J_new, g_new
+        memory.carry(V)
+        memory.add(outside(t * rise, V), outside(g, V) - 2 * outside(G, V))
+        W, J = V, J_new
 
 
 OURS = "ism"

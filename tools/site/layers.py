@@ -51,26 +51,37 @@ def draw(labels, uses):
     """
     uses = reduced({name: [u for u in uses.get(name, ()) if u in labels] for name in labels})
     column = columns(uses)
-    lanes, chains = _lanes(uses, column)
-    order = _ordered([*labels, *lanes], column | lanes, chains)
+    chains = {  # {(source, target): the lanes it passes, each in its column, and the target}
+        (a, b): [*((a, at) for at in range(column[a] + 1, column[b])), b]
+        for b, used in uses.items()
+        for a in used
+    }
+    at = {name: column[name] for name in labels}
+    at |= {lane: lane[1] for chain in chains.values() for lane in chain[:-1]}
+    beside = {item: set() for item in at}
+    for (source, _), chain in chains.items():
+        for a, b in zip([source, *chain], chain):
+            beside[a].add(b)
+            beside[b].add(a)
+    order = _ordered(at, beside)
     size = lambda item: HEIGHT if item in labels else LANE
-    middle = _heights(order, chains, size)
+    middle = _heights(order, beside, size)
     width = {name: LETTER * len(label) + MARGIN for name, label in labels.items()}
     widest = [max([width[item] for item in items if item in labels]) for items in order]
     left = np.cumsum([0, *(w + BETWEEN for w in widest)]).tolist()
-    boxes = {n: (left[column[n]], middle[n] - HEIGHT / 2, width[n]) for n in labels}
+    boxes = {n: (left[at[n]], middle[n] - HEIGHT / 2, width[n]) for n in labels}
     lines = {}
     for (source, target), chain in chains.items():
         start = boxes[source][0] + boxes[source][2]
-        stops = [(left[at], left[at] + widest[at]) for at in range(column[source], column[target])]
-        path = [f"M{start:.0f} {middle[source]:.0f}H{stops[0][1]:.0f}"]
+        edge = left[at[source]] + widest[at[source]]
+        path = [f"M{start:.0f} {middle[source]:.0f}H{edge:.0f}"]
         before = middle[source]
         for item in chain:
-            at = (column | lanes)[item]
-            bend, here = left[at] - BETWEEN / 2, middle[item]
-            path.append(f"C{bend:.0f} {before:.0f} {bend:.0f} {here:.0f} {left[at]:.0f} {here:.0f}")
-            if item in lanes:
-                path.append(f"H{left[at] + widest[at]:.0f}")
+            x, here = left[at[item]], middle[item]
+            bend = x - BETWEEN / 2
+            path.append(f"C{bend:.0f} {before:.0f} {bend:.0f} {here:.0f} {x:.0f} {here:.0f}")
+            if item not in labels:
+                path.append(f"H{x + widest[at[item]]:.0f}")
             before = here
         lines[source, target] = "".join(path)
     bottom = max(middle.values(), default=0) + HEIGHT
@@ -110,50 +121,27 @@ def columns(uses):
     return {name: at - first for name, at in column.items()}
 
 
-def _lanes(uses, column):
-    """{lane: column}, one per source and column passed, and {(source, target): what it passes}."""
-    lanes, chains = {}, {}
-    for target, used in uses.items():
-        for source in used:
-            passed = [(source, at) for at in range(column[source] + 1, column[target])]
-            lanes |= {lane: lane[1] for lane in passed}
-            chains[source, target] = [*passed, target]
-    return lanes, chains
-
-
-def _neighbours(chains):
-    """For each item the items that lines lead to it from, in the columns on both sides."""
-    found = {}
-    for (source, _), chain in chains.items():
-        for a, b in zip([source, *chain], chain):
-            found.setdefault(a, set()).add(b)
-            found.setdefault(b, set()).add(a)
-    return found
-
-
-def _ordered(items, column, chains):
+def _ordered(column, beside):
     """The items of each column, ordered so that few lines cross: by their neighbours' mean."""
-    beside = _neighbours(chains)
     order = [[] for _ in range(1 + max(column.values(), default=-1))]
-    for item in items:
-        order[column[item]].append(item)
+    for item, at in column.items():
+        order[at].append(item)
     for sweep in range(12):
         place = {item: i / len(items) for items in order for i, item in enumerate(items)}
         step = 1 if sweep % 2 == 0 else -1
         for at in range(len(order))[::step]:
             mean = {}
             for item in order[at]:
-                seen = [place[b] for b in beside.get(item, ()) if column[b] == at - step]
+                seen = [place[b] for b in beside[item] if column[b] == at - step]
                 mean[item] = sum(sorted(seen)) / len(seen) if seen else place[item]
             order[at].sort(key=mean.__getitem__)
             place |= {item: i / len(order[at]) for i, item in enumerate(order[at])}
     return order
 
 
-def _heights(order, chains, size):
+def _heights(order, beside, size):
     """The middle of each item: near its neighbours, in its order, and nothing on another."""
-    beside, middle = _neighbours(chains), {}
-    away = {}  # of each item from the first of its column, at least
+    middle, away = {}, {}  # the second: of each item from the first of its column, at least
     for items in order:
         at = 0.0
         for before, item in zip([None, *items], items):
@@ -162,7 +150,7 @@ def _heights(order, chains, size):
     for _ in range(30):
         for items in order:
             wished = [
-                np.mean(sorted(middle[b] for b in beside[i])) if i in beside else middle[i]
+                np.mean(sorted(middle[b] for b in beside[i])) if beside[i] else middle[i]
                 for i in items
             ]
             free = isotonic_regression(np.array(wished) - [away[i] for i in items])

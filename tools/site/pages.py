@@ -30,11 +30,35 @@ from tools.site.verdicts import errata, tables
 def pages():
     """Every generated file of the book as {path within the book: text}."""
     where, numbers, how = cells(), list(report.numbers()), known()
+    in_words = {
+        "known": lambda claim: ", ".join(filter(None, how.get(claim.id, ()))),
+        "title_of": title,
+    }
+    wrong, common = counts(errata()), dict(marks=MARKS, titles=TITLES)
     found = {
-        "ledger.md": ledger_page(how),
-        "graph.md": render("graph.md.j2", marks=MARKS),
-        "errata.md": errata_page(),
-        "reproduction.md": reproduction_page(numbers),
+        "ledger.md": render(
+            "ledger.md.j2",
+            in_words,
+            total=len(ledger()),
+            tally=tally(),
+            table=known_by_scope(how),
+            unproved=unproved(how),
+            **common,
+        ),
+        "graph.md": render("graph.md.j2", **common),
+        "errata.md": render(
+            "errata.md.j2",
+            wrong=len(errata()),
+            corrected=wrong["holds as corrected"],
+            failing=wrong["fails"],
+            slips={slip: means for slip, means in SLIPS.items() if slip != "transcription"},
+        ),
+        "reproduction.md": render(
+            "reproduction.md.j2",
+            tables=tables(),
+            total=len(numbers),
+            agree=sum(n["agrees"] == "yes" for n in numbers),
+        ),
         "static/claims.csv": claims_csv(where, how),
         "static/reproduction.csv": reproduction_csv(numbers),
     }
@@ -47,38 +71,6 @@ def write():
         raise SystemExit("no book here: run this in a clone of the repository")
     for name, text in pages().items():
         (book() / name).write_text(text, encoding="utf-8")
-
-
-def ledger_page(how):
-    """The rule, how the claims are known, and where all claims stand, chapter by chapter."""
-    return render(
-        "ledger.md.j2",
-        {"known": lambda claim: ", ".join(filter(None, how.get(claim.id, ()))), "title_of": title},
-        total=len(ledger()),
-        tally=tally(),
-        table=known_by_scope(how),
-        marks=MARKS,
-        unproved=unproved(how),
-        titles=TITLES,
-    )
-
-
-def errata_page():
-    """Where each claim that does not simply hold stands, by what is wrong with it."""
-    number = counts(errata())
-    return render(
-        "errata.md.j2",
-        wrong=len(errata()),
-        corrected=number["holds as corrected"],
-        failing=number["fails"],
-        slips={slip: means for slip, means in SLIPS.items() if slip != "transcription"},
-    )
-
-
-def reproduction_page(numbers):
-    """Where the rows of each table stand, and all figures."""
-    agree = sum(n["agrees"] == "yes" for n in numbers)
-    return render("reproduction.md.j2", tables=tables(), total=len(numbers), agree=agree)
 
 
 # ---------------------------------------------------------------- the same as tables
@@ -116,21 +108,14 @@ def _csv(rows):
 
 def reproduction_csv(numbers):
     """All numbers, with verdict and reason of their row; rows and figures without numbers last."""
-    rows = []
-    for number in numbers:
-        claim = ledger()[number["claim"]]
-        rows.append(number | dict(verdict=claim.verdict, reason=claim.note))
+    rows = list(numbers)
     covered = {number["claim"] for number in numbers}
-    empty = dict.fromkeys(rows[0], "")
     for c in ledger().values():
         if c.id.startswith(("tab-", "fig-")) and c.id not in covered:
             kind = c.id.split("-")[1] if c.id.startswith("tab-") else ""
-            rows.append(
-                empty
-                | dict(claim=c.id, table=kind, row=c.where, quantity=c.says)
-                | dict(verdict=c.verdict, reason=c.note)
-            )
-    return _csv(rows)
+            rows.append(dict(claim=c.id, table=kind, row=c.where, quantity=c.says))
+    said = lambda claim: dict(verdict=claim.verdict, reason=claim.note)
+    return _csv([row | said(ledger()[row["claim"]]) for row in rows])
 
 
 def main():

@@ -16,6 +16,12 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
+from docutils import nodes
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+from sphinx.util.docutils import SphinxDirective
+
 import ismlit
 from ismlit.edition.cells import cells, known, notebooks
 from ismlit.edition.evidence import KNOWN
@@ -140,10 +146,6 @@ def _numbers():
 
 @cache
 def _highlight(source):
-    from pygments import highlight
-    from pygments.formatters import HtmlFormatter
-    from pygments.lexers import PythonLexer
-
     return highlight(source, PythonLexer(), HtmlFormatter())
 
 
@@ -212,19 +214,16 @@ def _report(key):
 
 def tables():
     """{"Table 3.1": its rows, ..., "Figures": all of them}, in the order of the thesis."""
-    found, figures = {}, []
+    found = {}
     for c in ledger().values():
-        if table := re.match(r"tab-(\w+\.\d+)", c.id):
-            found.setdefault(f"Table {table[1]}", []).append(c)
-        elif c.id.startswith("fig-"):
-            figures.append(c)
-    order = {key: place for place, key in enumerate(TITLES)}
-    place = lambda name: (order[name[6]], [int(n) for n in name[6:].split(".")[1:]])
-    return {**dict(sorted(found.items(), key=lambda item: place(item[0]))), "Figures": figures}
-
-
-def _graph(_):
-    return graph.page(Verdicts(), _known())
+        if match := re.match(r"fig-|tab-(\w+\.\d+)", c.id):
+            found.setdefault(f"Table {match[1]}" if match[1] else "Figures", []).append(c)
+    numbers = lambda name: re.findall(r"\w+", name.removeprefix("Table "))
+    place = lambda name: (
+        [*TITLES, "Figures"].index(numbers(name)[0]),
+        *map(int, numbers(name)[1:]),
+    )
+    return {name: found[name] for name in sorted(found, key=place)}
 
 
 PARTS = {
@@ -232,7 +231,7 @@ PARTS = {
     "chapter": _chapter,
     "errata": _errata,
     "report": _report,
-    "graph": _graph,
+    "graph": lambda _: graph.page(Verdicts(), _known()),
 }
 
 
@@ -241,28 +240,22 @@ PARTS = {
 
 def setup(app):
     """What Sphinx calls."""
-    app.add_directive("from-ledger", _directive())
+    app.add_directive("from-ledger", FromLedger)
     app.connect("html-page-context", _on_page, priority=400)  # before MathJax is asked for
     app.connect("html-collect-pages", _claim_pages)
     return dict(parallel_read_safe=True, parallel_write_safe=True)
 
 
-def _directive():
-    from docutils import nodes
-    from sphinx.util.docutils import SphinxDirective
+class FromLedger(SphinxDirective):
+    """A part of a verdict page: its name, and which of its kind."""
 
-    class FromLedger(SphinxDirective):
-        """A part of a verdict page: its name, and which of its kind."""
+    required_arguments = 1
+    optional_arguments = 1
+    final_argument_whitespace = True
 
-        required_arguments = 1
-        optional_arguments = 1
-        final_argument_whitespace = True
-
-        def run(self):
-            name, key = (*self.arguments, "")[:2]
-            return [nodes.raw("", PARTS[name](key), format="html")]
-
-    return FromLedger
+    def run(self):
+        name, key = (*self.arguments, "")[:2]
+        return [nodes.raw("", PARTS[name](key), format="html")]
 
 
 def _on_page(app, page, template, context, doctree):
@@ -313,7 +306,9 @@ def _claim_pages(app):
     beside = lambda way: dict(title=slot[way], link=slot[f"{way}-link"])
     context = dict(title=slot["title"], body=slot["body"], display_toc=False)
     page = f"{FOLDER}/{SHELL}"
-    context |= dict(prev=beside("before"), next=beside("after"), metatags=_head(app, page, slot))
+    shared = environment({}).get_template("head.html.j2")  # as sphinxext.opengraph has it of a text
+    metatags = shared.render(page=page, slot=slot, config=app.config)
+    context |= dict(prev=beside("before"), next=beside("after"), metatags=metatags)
     app.env.get_domain("math").data["has_equations"][page] = True
     yield page, context, "page.html"
     file = Path(app.builder.get_outfilename(page))
@@ -324,26 +319,9 @@ def _claim_pages(app):
         for name, value in values.items():
             text = text.replace(slot[name], value)
         file.with_name(f"{claim_id}.html").write_text(text, encoding="utf-8")
-        if hasattr(app, "sitemap_links"):  # of sphinx_sitemap, which sees pages of Sphinx alone
-            app.sitemap_links.put((f"{FOLDER}/{claim_id}.html", None))
-
-
-def _head(app, page, slot):
-    """What is shown of a page to those who share it, as sphinxext.opengraph does for a text."""
-    if not (site := getattr(app.config, "ogp_site_url", "")):
-        return ""
-    said = {
-        "og:title": slot["title"],
-        "og:type": "website",
-        "og:url": f"{site}{page}.html",
-        "og:site_name": app.config.ogp_site_name,
-        "og:description": slot["says"],
-        "og:image": f"{site}{app.config.ogp_image}",
-        "og:image:alt": app.config.ogp_image_alt,
-    }
-    tags = [f'<meta name="description" content="{slot["says"]}" />']
-    tags += [f'<meta property="{name}" content="{text}" />' for name, text in said.items()]
-    return "\n".join(tags)
+        app.sitemap_links.put(
+            (f"{FOLDER}/{claim_id}.html", None)
+        )  # which sees Sphinx's pages alone
 
 
 def _reference(app):
