@@ -120,7 +120,7 @@ def test_notes_of_tables_5_4_and_5_5(name):
     here = lambda row: (
         (row[0].lower(), row[1]) == (chosen, paradigm) and (number == "5.5" or row[2] in rest)
     )
-    known, costs = [0.2, 45], []
+    known, costs = [0.2, 45], []  # points between two columns, and the q of a variation
     for reading in (readings.CODE, readings.TEXT, *(v.reading for v in readings.VARIATIONS)):
         for cell in readings.cells(f"table-{number}", reading):
             if here(cell.row) and cell.values:
