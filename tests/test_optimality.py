@@ -39,8 +39,6 @@ def test_a_random_point_is_not_certified(rng):
 
 
 def test_a_result_without_data_is_refused(rng):
-    from dataclasses import replace
-
     result = ism(rng.standard_normal((9, 2)), label_gamma(np.arange(9) % 2), Gaussian(1.0), 1)
     with pytest.raises(ValueError, match="pass the problem and W"):
         certify(replace(result, problem=None))

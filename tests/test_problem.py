@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from ismlit.problems.gamma import label_gamma
-from ismlit.problems.kernels import Gaussian, Kernel, Polynomial
+from ismlit.problems.kernels import Gaussian, Kernel, Polynomial, RelativeGaussian
 from ismlit.problems.pairs import gram
 from ismlit.problems.problem import Problem, _double_sum
 from ismlit.solvers.solver import ism
@@ -64,10 +66,6 @@ def test_only_the_subspace_matters(name, seed):
 
 @KERNELS
 def test_order_of_samples_does_not_matter(name, rng):
-    from dataclasses import replace
-
-    from ismlit.problems.kernels import RelativeGaussian
-
     problem, W = random_problem(name, rng), orthonormal(4, 2, rng)
     order, kernel = rng.permutation(13), problem.kernel
     if isinstance(kernel, RelativeGaussian):
@@ -95,8 +93,6 @@ def test_translation_matters_to_the_polynomial_kernel(rng):
 @KERNELS
 @pytest.mark.parametrize("tile", [1, 4, 13, 100])
 def test_tiles_and_threads_change_nothing(name, tile, rng):
-    from dataclasses import replace
-
     problem, W = random_problem(name, rng), orthonormal(4, 2, rng)
     J, phi = problem.objective_and_phi(W)
     for n_jobs in (None, 2):
@@ -107,8 +103,6 @@ def test_tiles_and_threads_change_nothing(name, tile, rng):
 
 @KERNELS
 def test_float32_in_float32_out(name, rng):
-    from dataclasses import replace
-
     problem, W = random_problem(name, rng), orthonormal(4, 2, rng)
     low = replace(problem, X=problem.X.astype("f4"))
     phi = low.phi(W)

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import pytest
 
+from ismlit.edition.ledger import ledger
 from tools import npm, toc
 from tools.lighten import COLUMN
 from tools.print_book import TYPESET, print_page, serve
@@ -158,8 +159,6 @@ def test_internal_links_lead_somewhere(page):
 
 
 def test_every_claim_has_a_page_whose_links_lead_somewhere():
-    from ismlit.edition.ledger import ledger
-
     if not (SITE / CLAIMS).exists():
         pytest.skip("the book is not built (make book)")
     found = {path.name: CLAIMS + path.name for path in (SITE / CLAIMS).iterdir()}
@@ -545,8 +544,6 @@ def test_the_front_page_s_figure_is_dragged(on_page):
 
 
 def test_the_graph_is_searched_filtered_and_walked_by_keyboard(on_page):
-    from ismlit.edition.ledger import ledger
-
     tab = on_page("book/graph.html")
     tiles = tab.locator(".graph-map li:not([hidden]) a")
     assert tiles.count() == len(ledger())
@@ -622,8 +619,6 @@ def test_lines_of_the_graph_run_behind_its_boxes(on_page):
 
 
 def test_the_ledger_is_searched_filtered_and_ordered(on_page):
-    from ismlit.edition.ledger import ledger
-
     tab = on_page("book/ledger.html")
     rows = tab.locator("table.ledger tbody tr:visible")
     assert rows.count() == 0, "chapters are folded"

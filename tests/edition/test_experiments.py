@@ -91,13 +91,8 @@ def test_a_slice_of_the_clusterings_is_recomputed(row):
 
 def test_a_face_fold_is_recomputed():
     needs("Face")
-    row = stored(
-        "table-5.4",
-        set="Face",
-        kernel="gaussian",
-        method="ISM, published",
-        paradigm="supervised",
-    )
+    place = dict(set="Face", kernel="gaussian", paradigm="supervised")
+    row = stored("table-5.4", **place, method="ISM, published")
     found = table_5_4.supervised_row("Face", "gaussian", "ISM, published", folds=1)
     assert found["objective"] == pytest.approx(row["objective"][:1], rel=1e-8)
 

@@ -22,11 +22,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ismlit import datasets
 from ismlit.edition.knet import KNetClustering
 from ismlit.edition.knet.attraction import frozen, pull
-from ismlit.edition.knet.training import embedding_affinity
+from ismlit.edition.knet.perceptron import Perceptron
+from ismlit.edition.knet.training import Training, embedding_affinity
 from ismlit.estimators.base import PARAMETERS
 from ismlit.problems.bandwidth import median_distance, self_tuning_kernel
 from ismlit.problems.grassmann import principal_angles
-from ismlit.problems.kernels import Gaussian, RelativeGaussian
+from ismlit.problems.kernels import Gaussian
+from ismlit.problems.pairs import gram
 from tests import test_architecture as house
 from tests import test_estimators as shared
 from tests import test_use as use
@@ -56,15 +58,6 @@ def test_affinity_is_that_of_the_thesis(rng):
     assert_allclose(found.leading(3)[1], eigh(L)[0][::-1][:3], atol=1e-13)
 
 
-@pytest.mark.parametrize("better", [Gaussian, RelativeGaussian])
-def test_of_two_first_embeddings_the_better_one_is_taken(better, rng, monkeypatch):
-    X = rng.standard_normal((30, 2))
-    monkeypatch.setattr(KNetClustering, "_silhouette", lambda _, L: isinstance(L.kernel, better))
-    found = KNetClustering(2)._first_embedding(X, embedding_affinity(X, Gaussian(0.5)))
-    kernel = Gaussian(0.5) if better is Gaussian else self_tuning_kernel(X)
-    assert_allclose(abs(found.T @ embedding_affinity(X, kernel).leading(1)[0]), 1)
-
-
 def test_pull_is_objective_and_gradient(rng):
     Z, sigma = rng.standard_normal((12, 2)), 0.8
     U = np.linalg.qr(rng.standard_normal((12, 2)))[0]
@@ -85,8 +78,6 @@ def test_local_is_the_formula(rng):
     distances = np.sqrt(np.sum((X[:, None] - X) ** 2, axis=2))
     s = np.sort(distances, axis=1)[:, 7]
     K = np.exp(-(distances**2) / np.outer(s, s))
-    from ismlit.problems.pairs import gram
-
     assert_allclose(gram(self_tuning_kernel(X), X), K, atol=1e-12)
 
 
@@ -125,9 +116,6 @@ def few_moons(**options):
 
 def test_a_step_follows_the_stated_objective(rng):
     """Mean batch gradient, penalty included, against differences of the whole objective."""
-    from ismlit.edition.knet.perceptron import Perceptron
-    from ismlit.edition.knet.training import Training
-
     X, sigma, penalty = rng.standard_normal((6, 2)), 0.9, 0.7
     seed = np.random.RandomState(0)
     nets = [Perceptron((2, 4, 2), seed) for _ in range(2)]

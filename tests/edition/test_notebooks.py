@@ -353,7 +353,5 @@ def test_a_check_stands_below_its_statement(notebook):
 
 
 def test_every_section_of_the_thesis_has_a_page():
-    from ismlit.edition.ledger import ledger
-
     wanted = {record.section(claim.where) for claim in ledger().values()} - {None}
     assert wanted <= {path.stem for path in RECORD}
