@@ -5,7 +5,13 @@ import pytest
 
 from ismlit.edition import loaders, results
 from ismlit.edition.experiments import responses
-from ismlit.edition.experiments.peers import SlicedAverageVariance, SlicedInverseRegression
+from ismlit.edition.experiments.peers import (
+    GradientKDR,
+    SlicedAverageVariance,
+    SlicedInverseRegression,
+)
+from ismlit.problems.grassmann import principal_angles
+from tests.problems import orthonormal
 
 
 def test_save_sees_a_spread_of_which_sir_sees_nothing(rng):
@@ -17,6 +23,16 @@ def test_save_sees_a_spread_of_which_sir_sees_nothing(rng):
         for method in (SlicedAverageVariance, SlicedInverseRegression)
     }
     assert found[SlicedAverageVariance] > 0.99 > 0.7 > found[SlicedInverseRegression]
+
+
+@pytest.mark.parametrize("link", [np.tanh, np.square])
+def test_gradient_kdr_finds_an_index_under_either_link_and_sir_a_rising_one(link, rng):
+    """Li (1991): under an even link the mean of X does not move with y."""
+    X, b = rng.standard_normal((400, 5)), orthonormal(5, 1, rng)
+    y = link(X @ b).ravel() + 0.1 * rng.standard_normal(400)
+    angle = lambda method: np.degrees(principal_angles(method(1).fit(X, y).weights_, b).max())
+    assert angle(GradientKDR) < 8
+    assert (angle(SlicedInverseRegression) < 8) == (link is np.tanh)
 
 
 def test_a_method_explains_what_it_can_see(monkeypatch, rng):
