@@ -2,8 +2,8 @@
 
 import zipfile
 
-from tools import offline
-from tools.print_book import PUBLIC, lead_within
+from tools import offline, toc
+from tools.print_book import lead_within
 
 ADDRESS = "http://127.0.0.1:1234/"
 
@@ -24,7 +24,7 @@ def test_links_between_pages_stay_in_the_file():
     within, public, other = (entry.get_object()["/A"] for entry in writer.pages[0]["/Annots"])
     assert within["/S"] == "/GoTo"
     assert within["/D"][0].get_object() == writer.pages[2].get_object()
-    assert public["/URI"] == PUBLIC + places[1]
+    assert public["/URI"] == toc.config()["html"]["baseurl"] + places[1]
     assert other["/URI"] == others[0]
 
 

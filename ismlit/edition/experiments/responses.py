@@ -7,11 +7,8 @@ bandwidth of gradient-based KDR is chosen on inner folds, since none serves for 
 each prepared by its training part: two components, then fifteen nearest neighbours.
 """
 
-from __future__ import annotations
-
-import time
-import warnings
 from functools import partial
+from time import process_time
 
 import numpy as np
 import pandas as pd
@@ -26,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 
 from ismlit import ResponseIKDR
 from ismlit.edition import loaders
-from ismlit.edition.experiments import SEED
+from ismlit.edition.experiments import SEED, clocked, named
 from ismlit.edition.experiments.peers import (
     GradientKDR,
     SlicedAverageVariance,
@@ -98,20 +95,16 @@ def explained(name, method):
     found = {"R2": [], "seconds": []}
     for a, b in KFold(FOLDS, shuffle=True, random_state=SEED).split(table):
         prepare = preparation().fit(table.iloc[a])
-        began = time.process_time()
-        model = METHODS[method]().fit(prepare.transform(table.iloc[a]), y[a])
-        found["seconds"].append(time.process_time() - began)
-        found["R2"].append(float(r2_score(y[b], model.predict(prepare.transform(table.iloc[b])))))
+        A, B = (prepare.transform(table.iloc[part]) for part in (a, b))
+        model, seconds = clocked(process_time, METHODS[method]().fit, A, y[a])
+        found["seconds"].append(seconds)
+        found["R2"].append(float(r2_score(y[b], model.predict(B))))
     return found
 
 
 def rows(only="", folds=10, jobs=1):
     """Row by row, those whose name (set/method) starts with `only`."""
-    for name in SETS:
-        for method in METHODS:
-            if f"{name}/{method}".startswith(only):
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # a fit that stops short is a result
-                    found = explained(name, method)
-                size = load(name)[0].shape
-                yield dict(set=name, method=method, samples=size[0], columns=size[1], **found)
+    for name, method in named(only, SETS, METHODS):
+        samples, columns = load(name)[0].shape
+        size = dict(samples=samples, columns=columns)
+        yield dict(set=name, method=method) | size | explained(name, method)
