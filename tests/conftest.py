@@ -19,9 +19,10 @@ def wine():
     return scale(X), y
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     """What looks at one page of the book goes to one worker, which loads the page once."""
     for item in items:
-        if item.get_closest_marker("browser"):
+        if item.get_closest_marker("browser") and not item.get_closest_marker("xdist_group"):
             page = getattr(item, "callspec", None) and item.callspec.params.get("page")
             item.add_marker(pytest.mark.xdist_group(page or item.name))
