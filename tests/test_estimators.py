@@ -12,6 +12,7 @@ from sklearn.datasets import (
     make_circles,
     make_moons,
 )
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, normalized_mutual_info_score
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -24,10 +25,12 @@ from ismlit import (
     KernelDependenceNetwork,
     Linear,
     Polynomial,
+    Problem,
     SemiSupervisedIKDR,
     SupervisedIKDR,
     UnsupervisedIKDR,
     centre,
+    certify,
     datasets,
     ism,
     label_gamma,
@@ -183,3 +186,20 @@ def test_a_curved_second_clustering_is_found():
 def test_a_network_of_a_few_columns_is_still_a_classifier(two_groups):
     X, y = two_groups
     assert accuracy_score(y, KernelDependenceNetwork(n_components=1).fit(X, y).predict(X)) > 0.9
+
+
+def test_certify_takes_what_there_is(two_groups):
+    X, y = two_groups
+    with pytest.raises(NotFittedError, match="not fitted"):
+        certify(SupervisedIKDR(1))
+    problem = Problem(X, label_gamma(y), Gaussian(3.0))
+    frame = np.linalg.qr(np.ones((3, 1)))[0]
+    found = certify(problem, 20 * np.ones((3, 1)))
+    assert not found.is_orthonormal and "of the span of W" in str(found)
+    assert found.residual == pytest.approx(certify(problem, frame).residual, rel=1e-9)
+
+
+def test_labels_in_the_place_of_gamma(two_groups):
+    X, y = two_groups
+    with pytest.raises(ValueError, match=r"label_gamma\(y\)"):
+        ism(X, y, Gaussian(1.0), 1)

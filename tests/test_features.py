@@ -196,3 +196,19 @@ def test_rows_on_disk_are_not_copied(rng, tmp_path):
         assert_allclose(model.W_, in_memory.W_, atol=1e-5)
     (few, many), (small, large) = most.values(), size.values()
     assert many - few < 0.3 * (large - small)
+
+
+def test_as_many_classes_as_promised_are_taken(rng):
+    """256 classes can be solved by random features, 257 cannot; J is that of the features."""
+    y = rng.permutation(np.arange(1031) % 257)
+    X, W = rng.standard_normal((1031, 3)), orthonormal(3, 1, rng)
+    with pytest.raises(ValueError, match="at most 256 distinct rows"):
+        FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=4)
+    X, y = X[y < 256], y[y < 256]
+    problem = FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=4)
+    aligned, _ = problem._aligned(W)
+    angles = (X - X.mean(axis=0)) @ aligned @ problem.frequencies(1)
+    waves = np.hstack([np.cos(angles), np.sin(angles)]) / 2
+    H = np.eye(len(y)) - 1 / len(y)
+    same = y[:, None] == y
+    assert problem.objective(W) == pytest.approx(np.sum((H @ same @ H) * (waves @ waves.T)))

@@ -165,3 +165,7 @@ def test_balanced_gamma_is_the_centred_projector_onto_the_classes(sizes):
     assert_allclose(label_gamma(y, balanced=True).to_dense(), expected, atol=1e-12)
     between = y[:, None] != y
     assert (expected[between] < 0).all()
+
+
+def test_gamma_is_centred():
+    assert_allclose(label_gamma([0, 1, 1, 2, 1]) @ np.ones((5, 1)), 0, atol=1e-15)

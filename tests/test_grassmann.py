@@ -6,7 +6,9 @@ from numpy.testing import assert_allclose
 from scipy.sparse.linalg import ArpackNoConvergence
 
 from ismlit.problems import grassmann
+from ismlit.problems.gamma import label_gamma
 from ismlit.problems.grassmann import (
+    DENSE_LIMIT,
     SecondOrder,
     as_frame,
     canonical_frame,
@@ -16,6 +18,7 @@ from ismlit.problems.grassmann import (
     projector_distance,
     top_eigenvectors,
 )
+from ismlit.problems.kernels import Gaussian
 from ismlit.solvers.solver import ism
 from tests.problems import FAMILY, brute_force, orthonormal, random_problem
 
@@ -187,3 +190,15 @@ def test_a_frame_is_copied_and_named_in_errors():
         as_frame(2 * W, 4, float, "start")
     with pytest.raises(ValueError, match=r"init must have shape \(5, q\), got \(4, 2\)"):
         as_frame(W, 5, float, "init")
+
+
+def test_the_iterative_lowest_curvature_agrees_with_the_dense_one(rng):
+    X = rng.standard_normal((40, 70))
+    X[:, :2] *= 3
+    y = np.arange(40) % 3
+    result = ism(X, label_gamma(y), Gaussian(12.0), 4, tol=1e-7)
+    second = SecondOrder(result.problem, result.W, result.problem.phi(result.W))
+    assert second.size > DENSE_LIMIT
+    dense = np.linalg.eigvalsh(np.diag(second.kd) - second.m_dense())
+    # the iterative value is asked for 1e-4 of the spectrum's size, and is a Rayleigh quotient
+    assert_allclose(second.lowest()[0].value, dense[0], atol=2e-3 * np.abs(dense).max())

@@ -8,7 +8,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from ismlit.problems import kernels
-from ismlit.problems.bandwidth import as_kernel, median_distance
+from ismlit.problems.bandwidth import as_kernel, median_distance, neighbour_distance
 from ismlit.problems.kernels import (
     Gaussian,
     Kernel,
@@ -174,3 +174,17 @@ def test_without_sympy_a_kernel_of_one_s_own_says_what_to_do(monkeypatch):
     with pytest.raises(ModuleNotFoundError, match="pip install sympy, or subclass Kernel"):
         kernel.df(np.ones(3))
     assert gram(Multiquadratic(), np.eye(2)).shape == (2, 2)
+
+
+@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize("order", [1, 2])
+def test_faster_forms_equal_what_sympy_derives(name, order):
+    kernel, beta = FAMILY[name], np.linspace(0.1, 5, 11)
+    derived = Kernel._derivative(kernel, order, beta, np)
+    assert_allclose((kernel.df, kernel.d2f)[order - 1](beta), derived, rtol=1e-12, atol=1e-14)
+
+
+def test_nearest_neighbours_do_not_count_the_sample_itself():
+    X = np.array([[0.0], [1.0], [3.0], [7.0]])
+    assert neighbour_distance(X, k=1).tolist() == [1, 1, 2, 4]
+    assert neighbour_distance(X, k=2).tolist() == [3, 2, 3, 6]

@@ -8,7 +8,7 @@ from ismlit import Gaussian, Problem, ism, label_gamma
 from ismlit.problems import grassmann
 from ismlit.problems.grassmann import Scaling, SecondOrder, outside
 from ismlit.solvers.lbfgs import Memory
-from tests.problems import orthonormal, random_problem
+from tests.problems import FAMILY, orthonormal, random_problem
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -105,3 +105,18 @@ def test_a_scaling_that_misleads_gives_way(rng):
         assert (memory.lead > 0) == leads and np.isfinite(step).all()
     plain = memory.ascent(np.ones((4, 1)), lambda G: G)
     assert_allclose(memory.ascent(np.ones((4, 1)), lambda G: A @ A @ A @ G), plain)
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@pytest.mark.parametrize("seed", range(3))
+def test_where_it_ends_no_step_of_the_plain_gradient_leads_higher(name, seed):
+    """Independent of the climb: random tangents, by the objective alone."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem(name, rng, n=25, d=5)
+    found = ism(problem, q=2, tol=1e-9)
+    assert found.converged
+    assert (np.diff(found.history["objective"]) >= -1e-11 * abs(found.objective)).all()
+    for _ in range(20):
+        Z = outside(rng.standard_normal((5, 2)), found.W)
+        near = np.linalg.qr(found.W + 1e-4 * Z / np.linalg.norm(Z))[0]
+        assert problem.objective(near) <= found.objective + 1e-11 * abs(found.objective)

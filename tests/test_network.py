@@ -3,6 +3,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -294,3 +295,10 @@ def test_predictions_do_not_depend_on_the_output_container(wine, network, monkey
     expected = network.predict(X)
     monkeypatch.setattr(KernelDependenceNetwork, "transform", lambda *args: "no array")
     assert np.array_equal(network.predict(X), expected)
+
+
+def test_random_features_are_repeatable(wine):
+    X, y = wine
+    model = grown_by_training(random_features=64, random_state=3)
+    first, again = (clone(model).fit(X, y).transform(X) for _ in range(2))
+    assert_allclose(first, again)

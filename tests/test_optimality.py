@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 
 from ismlit import datasets
@@ -218,3 +220,14 @@ def test_the_text_says_how_exact_the_curvature_is():
     assert "curvature 331.2, at least 230 (" in str(given)
     given = Certificate(**numbers, **verdict, curvature_error=0.0)
     assert "curvature 331.2 (" in str(given)
+
+
+def test_directions_of_other_methods_are_certified():
+    wine = datasets.load_wine()
+    X = (wine.data - wine.data.mean(axis=0)) / wine.data.std(axis=0)
+    problem = Problem(X, label_gamma(wine.target), Gaussian(3.0))
+    for W in (
+        LinearDiscriminantAnalysis().fit(X, wine.target).scalings_[:, :2],
+        PCA(2).fit(X).components_.T,
+    ):
+        assert not certify(problem, W).is_stationary

@@ -10,7 +10,7 @@ from ismlit.problems.gamma import label_gamma
 from ismlit.problems.kernels import Gaussian, Kernel, Polynomial, RelativeGaussian
 from ismlit.problems.pairs import gram
 from ismlit.problems.problem import Problem, _double_sum
-from ismlit.solvers.solver import ism
+from ismlit.solvers.solver import as_problem, ism
 from tests.problems import FAMILY, brute_force, orthonormal, random_problem
 
 KERNELS = pytest.mark.parametrize("name", FAMILY)
@@ -240,3 +240,12 @@ def test_phi_0_that_cancels_is_exactly_zero(dtype, rng):
     assert Problem(points, label_gamma(np.arange(160) < 70), Gaussian(1.0)).phi_0().any()
     with pytest.warns(UserWarning, match="starting from PCA"):
         ism(points, problem.gamma, problem.kernel, 2, tol=1e-3)
+
+
+def test_a_problem_brings_its_own_parts(rng):
+    problem = random_problem("gaussian", rng)
+    assert as_problem(problem) is problem
+    with pytest.raises(ValueError, match="its own gamma, kernel and random features"):
+        as_problem(problem, problem.gamma)
+    direct = ism(problem, q=2)
+    assert_allclose(ism(problem, q=2).W, direct.W, atol=1e-6)

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -199,3 +201,14 @@ def test_a_promise_is_the_mean_of_silhouette_and_agreement(rng):
     assert model._promise(U, labels, np.arange(40)) == pytest.approx(expected, abs=1e-3)
     model._given = np.full(40, -1)  # nothing known
     assert model._promise(U, labels, np.arange(40)) == round(silhouette_score(U, labels), 3)
+
+
+def test_training_data_is_neither_changed_nor_kept(rng):
+    X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
+    before = X.copy()
+    model = SupervisedIKDR(1).fit(X, y)
+    assert np.array_equal(X, before)
+    Z = model.transform(X)
+    assert model.result_.problem is None and len(pickle.dumps(model)) < 20_000
+    X[:] = 0
+    assert_allclose(model.transform(before), Z)

@@ -400,3 +400,10 @@ def test_frames_of_single_precision_are_orthonormal(rng):
         assert np.abs(found.T @ found - np.eye(q)).max() < 1e-7
         assert principal_angles(found, exact).max() < 1e-6
     assert nearest_frame(exact) is exact  # nothing is done in double precision
+
+
+def test_float32_reaches_the_same_maximum(breast_cancer):
+    X, gamma, kernel = breast_cancer
+    result = ism(X.astype("f4"), gamma, kernel, 2)
+    assert result.W.dtype == np.float32
+    assert_allclose(result.objective, 19184.652, rtol=1e-6)  # a few units of single precision

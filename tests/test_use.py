@@ -423,3 +423,36 @@ def test_what_misleads_is_refused(fit, words, wine):
 def test_a_name_is_no_kernel_of_a_gram_matrix(wine):
     with pytest.raises(TypeError, match=r"such as Gaussian\(1.0\)"):
         gram("gaussian", wine[0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_looking_around_never_ends_below_the_taylor_start(seed):
+    """Beyond 800 rows, too, where it looks at a sample."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((1200, 10))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    several, taylor = (
+        SupervisedIKDR(2, init=init).fit(X, y).result_.objective for init in ("several", "taylor")
+    )
+    assert several >= taylor * (1 - 1e-3)
+
+
+def test_a_class_that_weighs_more_is_predicted_more_often():
+    X, y = make_classification(300, 6, n_informative=3, flip_y=0.2, random_state=0)
+    counts = []
+    for weight in (0.5, 1.0, 2.0):
+        model = KernelDependenceNetwork(class_weight={0: 1.0, 1: weight})
+        counts.append(int(model.fit(X, y).predict(X).sum()))
+    assert counts[0] < counts[1] < counts[2]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_of_two_classes_balanced_changes_nothing(seed):
+    """Claim new-two-classes: both Gammas are multiples of the squared distance of two means."""
+    rng = np.random.default_rng(seed)
+    y = np.r_[0, 1, rng.random(rng.integers(3, 40)) < rng.uniform(0.02, 0.98)].astype(int)
+    share = np.bincount(y)
+    means = np.where(y == 0, 1 / share[0], -1 / share[1])
+    for gamma in (label_gamma(y), label_gamma(y, balanced=True)):
+        dense = gamma.to_dense()
+        assert_allclose(dense / dense[0, 0], np.outer(means, means) / means[0] ** 2, atol=1e-12)
