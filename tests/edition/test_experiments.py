@@ -46,7 +46,7 @@ from ismlit.edition.files import book
 from ismlit.edition.tables import store
 from ismlit.estimators.layers import LayerSolver, Recipe
 from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.gamma import label_gamma
+from ismlit.problems.gamma import Gamma, label_gamma
 from ismlit.problems.grassmann import principal_angles
 from ismlit.problems.kernels import Gaussian, Multiquadratic, Polynomial
 from ismlit.problems.pairs import gram
@@ -749,3 +749,126 @@ def test_operator_is_phi_kept_or_recomputed(name, rng):
         for _ in range(2):  # the second product comes from the kept tiles, and is no pass
             assert_allclose(operator @ V, phi @ V, atol=1e-12 * np.linalg.norm(phi))
         assert problem.count.passes == passes
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "polynomial"])
+def test_the_text_as_a_reading_is_the_long_experiment(kernel):
+    row = stored(
+        "table-5.4", set="Wine", kernel=kernel, paradigm="supervised", method="ISM, published"
+    )
+    found = readings.with_labels(readings.TEXT, "Wine", kernel, readings.fixed_point, 3)
+    assert np.negative(found["cost"]) == pytest.approx(row["objective"][:3], rel=1e-6)
+    assert found["score"] == pytest.approx(row["test accuracy"][:3], abs=0.06)
+
+
+def test_dimension_growth_without_labels_maximises_the_spread():
+    """Gamma = -11'/n is H up to its diagonal: the labels make no difference."""
+    rng = np.random.default_rng(0)
+    X, W = rng.standard_normal((20, 3)), orthonormal(3, 1, rng)
+    H = np.eye(20) - 1 / 20
+    K = gram(Gaussian(1.0), X, W)
+    blind = Gamma(np.ones((20, 1)), [-1 / 20])
+    assert Problem(X, blind, Gaussian(1.0)).objective(W) + 20 == pytest.approx(np.sum(H * K))
+
+
+def test_a_cell_fits_within_a_printed_deviation():
+    row = ("Wine", "supervised", "gaussian", "ISM")
+    cell = lambda *numbers: readings.Cell(row, *numbers, "")
+    assert cell("cost", -100.0, 5.0, (-104.0, -106.0)).fits
+    assert not cell("cost", -100.0, 5.0, (-106.0,)).fits
+    assert not cell("cost", -100.0, float("nan"), (-101.5,)).fits  # 1 % where none is printed
+    assert cell("score", 0.5, float("nan"), (0.515,)).fits
+    assert not cell("score", 0.5, 0.0, (0.51,)).fits
+    assert not cell("cost", 1.0, 1.0, None).fits
+
+
+def test_a_printed_row_is_compared_cell_by_cell():
+    row = dict(set="SG", method="ISM", init="SI", cost="-1.2", NMI="1", CQ="2", novelty="0")
+    row |= {f"{key} sd": "" for key in ("cost", "NMI", "CQ", "novelty")}
+    good = dict(set="SG", method="ISM", init="SI", reading="program", NMI=[0.96], novelty=[0.0])
+    good |= {"CQ": [2.0], "cost": [-1.19]}
+    assert table_3_1.compare(row, good) == dict(NMI=2, CQ=2, novelty=2, cost=2)
+    assert table_3_1.compare(row | {"NMI": "1.00"}, good)["NMI"] == 1
+    bad = good | {"NMI": [0.9], "CQ": [1.8], "cost": [-1.4], "reading": "centred"}
+    assert table_3_1.compare(row, bad) == dict(NMI=0, CQ=0, novelty=2, cost=0)
+    other = good | {"NMI": [0.0], "reading": "program, q = 2"}
+    best = table_3_1.verdict(row, [bad, good, other])
+    assert best == ("program", dict(NMI=2, CQ=2, novelty=2, cost=2))
+
+
+def test_spreads_and_starts_of_one_s_own_are_allowed_for():
+    row = dict(set="SG", NMI="0.4", novelty="0.0", CQ="1", cost="1")
+    row |= {"NMI sd": "0.49", "novelty sd": "0.0", "CQ sd": "0.1", "cost sd": ""}
+    four, five = [1.0] * 4 + [0.0] * 6, [1.0] * 5 + [0.0] * 5
+    assert table_3_1.near(four, row, "NMI", sampled=False) == 2
+    assert table_3_1.near(five, row, "NMI", sampled=False) == 0
+    assert table_3_1.near(five, row, "NMI", sampled=True) == 1
+    assert table_3_1.near([1.0] * 10, row, "NMI", sampled=True) == 0
+    assert table_3_1.near([0.5] * 10, row, "NMI", sampled=True) == 0  # another spread
+    row["CQ"] = "1.00"
+    assert table_3_1.near([0.9, 1.1] * 5, row, "CQ", sampled=False) == 2
+    assert table_3_1.near([0.5, 1.5] * 5, row, "CQ", sampled=False) == 1  # not its spread
+
+
+def test_cells_of_table_6_1_can_fail():
+    row = next(r for r in table_6_1.table() if (r["set"], r["method"]) == ("wine", "H"))
+    kept = [dict(r) for r in STORED["program-6.1"] if r["set"] == "wine"]
+    judge = lambda: table_6_1.judge(row, table_6_1.PROGRAM, [], kept)
+    assert all(judge().values())
+    for other in kept:
+        other["test"] = [0.5] * 10
+    assert [cell for cell, comes in judge().items() if not comes] == ["test"]
+
+
+def test_a_printed_cell_takes_the_first_reading_that_is_near():
+    rows = [
+        {"set": "Wine", "method": "k-means", "data": form, "where": "all", "NMI": values}
+        for form, values in (("scaled", [87.0, 88.0]), ("raw", [42.0, 43.0]))
+    ]
+    cell = {"set": "Wine", "method": "k-means", "NMI": "44.0"}
+    assert table_4_2.compare(cell, "all", rows) == ("k-means, raw", [42.0, 43.0], True)
+    assert table_4_2.compare(cell | {"NMI": "60"}, "all", rows)[2] is False
+    assert table_4_2.compare(cell | {"NMI": ""}, "all", rows) is None
+    assert table_4_2.compare(cell | {"NMI": "88"}, "all", rows)[0] == "k-means"
+
+
+def test_ours_does_not_reproduce_the_thesis():
+    """A cell of KNet is judged by the text and by the program, not by another algorithm."""
+    here = {"set": "Wine", "where": "all"}
+    stored = [here | {"method": "KNet EIG", "data": "scaled", "NMI": [91.0]}]
+    program = [here | {"update": "eig", "reading": "published", "NMI": [80.0], "start": [70.0]}]
+    program[0] |= {"data": [75.0], "images": [76.0]}
+    cell = {"set": "Wine", "method": "KNet EIG", "NMI": "91.0", "sd": "0.8"}
+    assert table_4_2.compare(cell, "all", stored, program) == ("program", [80.0], False)
+    beside = table_4_2.Beside([cell], "all", stored, program)
+    counts = {line["cells"]: line["come out"] for line in beside.tallies()}
+    assert counts["all, by some reading"] == 0 and counts["KNet, ours"] == 1
+    assert table_4_2.shown("91.0", [90.0, 91.0]) == "✓ 90.5 ± 0.5"
+    (row,) = beside.knet_rows()
+    assert row == {
+        "": "Wine EIG",
+        "printed": "91.0 ± 0.8",
+        "by the text": "not run",
+        "by the program": "✗ 80.0",
+        "ours": "✓ 91.0",
+        "also near": "-",
+    }
+
+
+def test_a_cell_that_no_reading_gives_says_what_was_tried():
+    rows = [{"set": "Wine", "method": "k-means", "data": "scaled", "where": "part", "NMI": [87.0]}]
+    cell = {"set": "Wine", "method": "k-means", "NMI": "25.0"}
+    tried = {"set": "Wine", "where": "part", "method": "k-means", "hypothesis": "mixed"}
+    assumed = [tried | {"NMI": [24.0]}, tried | {"where": "all", "NMI": [1.0]}]
+    (row,) = table_4_2.Beside([cell], "part", rows, [], assumed).misses(["k-means"])
+    assert row["by the readings"] == "k-means 87.0"
+    assert row["one assumption changed"] == "mixed ✓ 24.0"
+
+
+def test_of_a_part_a_comparators_images_are_clustered_first():
+    row = {"set": "Wine", "method": "DEC", "data": "scaled", "where": "part", "NMI": [80.0, 82.0]}
+    cell = {"set": "Wine", "method": "DEC", "NMI": "84.0"}
+    beside = table_4_2.Beside([cell], "part", [row | {"NMI, images": [60.0, 62.0]}], [])
+    assert beside.by["Wine", "DEC"] == {"DEC, images": [60.0, 62.0], "DEC": [80.0, 82.0]}
+    assert beside.plain(("Wine", "DEC")) == ("DEC, images", [60.0, 62.0])
+    assert beside.verdicts_of("DEC") == {"Wine, DEC, images": False, "Wine, DEC": True}

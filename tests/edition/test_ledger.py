@@ -131,3 +131,10 @@ def test_a_printed_formula_is_whole(claim):
     assert opened == closed
     begun, ended = (sorted(re.findall(rf"\\{word}\{{(\w+)\}}", tex)) for word in ("begin", "end"))
     assert begun == ended
+
+
+def test_uses_has_no_cycle():
+    import graphlib
+
+    graph = {c.id: set(c.uses) for c in LEDGER.values()}
+    list(graphlib.TopologicalSorter(graph).static_order())
