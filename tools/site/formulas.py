@@ -52,7 +52,7 @@ TOKEN = re.compile(
   | (?P<number> \d+(?:\.\d+)? )(?:e(?P<exponent> -?\d+ ))?
   | (?P<left> <(?=\w+\([^<>]*>) ) | (?P<right> (?<=\))> )
   | (?P<sign> (?<=\ )\(x\)(?=\ )|\.\.\.|->|>=|<=|\|\||[=+\-/<>≥≤≠≈±×·∈→∞|⊗]|(?<=\S\ )[ox](?=\ \S) )
-  | (?P<base> (?:{"|".join(GREEK + LARGE)})(?![A-Za-z]) | [A-Za-z] | (?<=[)\]\d]) )
+  | (?P<base> (?:{"|".join(GREEK + LARGE)})(?![A-Za-z]) | [A-Za-z] | (?<=[)\]\d|]) )
     (?P<digit> \d? )(?P<tilde> ~? )(?P<prime> '* )
     (?:_(?P<index> \([^()]*\)|\{{[^{{}}]*\}}|[A-Za-z0-9]+ ))?
     (?P<late> '* )(?P<star> \*? )(?P<power> {_POWER} )?(?P<last> '* )
