@@ -103,17 +103,18 @@ def test_random_features_reach_the_solver_of_a_layer(n, monkeypatch, rng):
     """With more samples than may be paired W is found in linear time too; with fewer exactly."""
     seen = []
 
-    def solver(R, gamma, kernel, q, **options):
-        seen.append(options)
-        return SimpleNamespace(W=options["init"], n_iter=1)
+    def solver(problem, q, init, **options):
+        seen.append(problem)
+        return SimpleNamespace(W=init, n_iter=1)
 
     monkeypatch.setattr(layers, "ism", solver)
     R, W = rng.standard_normal((n, 3)), orthonormal(3, 2, rng)
     found = layer_solver(np.arange(n) % 2, random_features=48, bandwidth=1.0).climb(R, W)
     assert found[1] == 1.0 and len(seen) >= 1
-    asked = [options.get("random_features") for options in seen]
+    asked = [getattr(problem, "features", None) for problem in seen]
     assert asked == [48 if n > MOST_PAIRS else None] * len(seen)
-    assert all(("random_state" in options) == (n > MOST_PAIRS) for options in seen)
+    drawn = [getattr(problem, "random_state", 0) != 0 for problem in seen]  # 0 when none is given
+    assert drawn == [n > MOST_PAIRS] * len(seen)
 
 
 @pytest.mark.parametrize("enough", [True, False])

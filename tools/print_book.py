@@ -112,6 +112,7 @@ def lead_within(writer, address, first_page):
     """Turn links between the book's pages into links within the file, others into public ones."""
     from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
 
+    public = toc.config()["html"]["baseurl"]
     for sheet in writer.pages:
         for link in map(lambda entry: entry.get_object(), sheet.get("/Annots", ())):
             action = link.get("/A", {})
@@ -124,7 +125,6 @@ def lead_within(writer, address, first_page):
                 new = {NameObject("/S"): NameObject("/GoTo"), NameObject("/D"): goal}
                 link[NameObject("/A")] = DictionaryObject(new)
             else:
-                public = toc.config()["html"]["baseurl"]
                 action[NameObject("/URI")] = TextStringObject(public + place)
 
 

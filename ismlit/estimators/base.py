@@ -201,9 +201,9 @@ class Projection(KeepsPrecision, BaseEstimator):
     """
 
     def _centred(self, X):
-        """X minus ``mean_``, in a basis of the directions in which it varies, and how many of them.
+        """X minus ``mean_``, in a basis of the directions in which it varies, and q.
 
-        `n_components` of them are to be found, or what `_default_components` says.
+        q directions are to be found: `n_components`, or what `_default_components` says.
         """
         self.mean_ = X.mean(axis=0)
         self._basis = varying_directions(X, self.mean_)

@@ -23,7 +23,7 @@ from ismlit.problems.gamma import label_gamma
 from ismlit.problems.kernels import Gaussian
 from ismlit.problems.pairs import ConstantKernelError, betas, gram, squared_distances
 from ismlit.problems.problem import Problem
-from ismlit.solvers.solver import ism
+from ismlit.solvers.solver import as_problem, ism
 from ismlit.solvers.starts import starting_point
 
 MOST_PAIRS = 2000  # with random features: most samples all of whose pairs are summed,
@@ -280,18 +280,18 @@ class LayerSolver:
         """W by ISM on features R; beyond MOST_PAIRS samples by random features too."""
         recipe = self.recipe
         options = dict(tol=recipe.tol, max_iter=recipe.max_iter, escape=False)
+        features = ()
         if len(self.sample) < len(R):
-            seed = self.rng.randint(2**31 - 1)
-            options |= dict(random_features=recipe.random_features, random_state=seed)
-        return self._solved(ism, R, self.gamma, sigma, W.shape[1], init=W, **options)
+            features = recipe.random_features, self.rng.randint(2**31 - 1)
+        return self._solved(ism, R, self.gamma, sigma, W.shape[1], features, init=W, **options)
 
-    def _solved(self, solve, R, gamma, sigma, q, **options):
+    def _solved(self, solve, R, gamma, sigma, q, features=(), **options):
         """W by a solver; a layer need not be solved to the end, since H decides."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.filterwarnings("ignore", message="Phi_0 is zero|component .* hardly varies")
-            kernel = Gaussian(sigma)
-            found = solve(R, gamma, kernel, q, n_jobs=self.recipe.n_jobs, **options)
+            warnings.filterwarnings("ignore", message="Phi_0 is zero")
+            problem = as_problem(R, gamma, Gaussian(sigma), self.recipe.n_jobs, *features)
+            found = solve(problem, q=q, **options)
         self.n_iter += found.n_iter
         return found.W
 
