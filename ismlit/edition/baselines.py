@@ -301,7 +301,7 @@ class _Descent:
         self.max_iter, self.before = max_iter, problem.count.passes
         self.max_passes = np.inf if max_passes is None else max_passes
         check_options(problem, q, tol, max_iter)
-        self.start = first_frame(problem, q, **{"init": "taylor"} | start).astype(float)
+        self.start = first_frame(problem, q, **{"init": "taylor"} | start)[0].astype(float)
         self.n_start_passes = problem.count.passes - self.before
         J, phi = problem.objective_and_phi(self.start)
         check_signal(problem, J, phi)

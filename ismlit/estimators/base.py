@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from itertools import count
 from numbers import Integral, Real
 from types import SimpleNamespace
+from typing import ParamSpec, TypeVar
 
 import numpy as np
-from scipy.linalg import eigh, svd
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.problems.bandwidth import KERNELS, RULES, kernel_hint
-from ismlit.problems.grassmann import as_frame, fixed_signs
+from ismlit.problems.grassmann import as_frame, column_signs
+from ismlit.problems.span import varying_directions
 from ismlit.problems.kernels import Kernel
 from ismlit.solvers.optimality import Certificate, certify
 from ismlit.solvers.solver import warn_of_components
@@ -121,6 +124,31 @@ def watched(estimator, line, seen=lambda at: at):
     return report
 
 
+Arguments = ParamSpec("Arguments")
+Fitted = TypeVar("Fitted")
+
+
+def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitted]:
+    """A method `fit` that leaves the estimator as it was when it is refused or interrupted.
+
+    Without it a second fit that fails half-way would leave attributes of two different fits side
+    by side, and the estimator would go on to answer from the mixture.
+    """
+
+    @wraps(fit)
+    def guarded(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Fitted:
+        state = vars(args[0])
+        before = dict(state)
+        try:
+            return fit(*args, **kwargs)
+        except BaseException:  # KeyboardInterrupt included
+            state.clear()
+            state.update(before)
+            raise
+
+    return guarded
+
+
 def check_labels(y):
     """Classes of labels y (n,), sorted; a ValueError for a regression target."""
     y = np.asarray(y)
@@ -146,44 +174,6 @@ def check_labels(y):
 ROWS = 16384  # looked at at once
 
 
-def varying_directions(X, mean=0.0):
-    """An orthonormal basis (d, r) of the directions in which X (n, d) varies about its mean.
-
-    None where they are all: constant columns and columns that others determine add none. The rank
-    is that of the standardised columns, so that units do not decide it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.estimators.base import varying_directions
-    >>> a, b = np.random.default_rng(0).standard_normal((2, 9))
-    >>> X = np.c_[a, b, a + b, np.ones(9)]
-    >>> varying_directions(X, X.mean(axis=0)).shape
-    (4, 2)
-    """
-    n, d = X.shape
-    size = np.maximum(X.max(axis=0) - mean, mean - X.min(axis=0)).astype(float)
-    size[size == 0] = 1.0
-    if d > n:
-        X = (X - mean) / size
-        scale = np.linalg.norm(X, axis=0)
-        scale[scale == 0] = 1.0
-        values, vectors = svd(X / scale, full_matrices=False)[1:]
-        values, vectors = values**2, vectors.T
-    else:
-        products = np.zeros((d, d))
-        for start in range(0, n, ROWS):  # of a million rows no copy in double precision
-            rows = (X[start : start + ROWS] - mean) / size
-            products += rows.T @ rows
-        scale = np.sqrt(np.diag(products))
-        scale[scale == 0] = 1.0
-        values, vectors = eigh(products / scale / scale[:, None])
-    kept = values > 1e-13 * d
-    if kept.sum() == d:
-        return None
-    return np.linalg.qr((size * scale)[:, None] * vectors[:, kept])[0]
-
-
 class KeepsPrecision(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """A transformer that gives float32 for float32."""
 
@@ -207,7 +197,7 @@ class Projection(KeepsPrecision, BaseEstimator):
         """
         self.mean_ = X.mean(axis=0)
         self._basis = varying_directions(X, self.mean_)
-        rank = X.shape[1] if self._basis is None else self._basis.shape[1]
+        self._rank = rank = X.shape[1] if self._basis is None else self._basis.shape[1]
         if not rank:
             raise ValueError("all rows of X are equal: duplicate rows of one sample say nothing")
         q = self._default_components(rank) if self.n_components is None else self.n_components
@@ -246,10 +236,13 @@ class Projection(KeepsPrecision, BaseEstimator):
 
     def _keep(self, result):
         """The result without its problem, which is kept apart: a pickle holds no training data."""
-        V = self._basis
+        V, self.W_ = self._basis, result.W
+        if V is not None:  # the signs are those of the columns of X, in either basis
+            signs = column_signs(V @ result.W)
+            result = replace(result, W=result.W * signs)
+            self.W_ = V @ result.W
         self._solved = result
         self._certificate = None
-        self.W_ = result.W if V is None else fixed_signs(V @ result.W)
         warn_of_components(type(self).__name__, result, stacklevel=5)
         return replace(result, W=self.W_, problem=None)
 
@@ -304,9 +297,25 @@ class Projection(KeepsPrecision, BaseEstimator):
         return self._solved.problem, self._solved
 
     def training_problem(self):
-        """What was solved, on the training data with all its features; errors as for `solved`."""
+        """What was solved, on the training data with all its features; errors as for `solved`.
+
+        Its frames may have components along which X does not vary. The estimator's have none, so
+        `ismlit.ism` on this problem can end higher: such a component narrows the kernel alone.
+        """
         problem, _ = self.solved()
         return problem if self._basis is None else problem.restrict(self._basis.T)
+
+    def problem_at(self, W):
+        """The problem whose point an orthonormal W (n_features, q) is, and W in its coordinates.
+
+        The one that was solved where X varies along all of W, else `training_problem`.
+        """
+        V = self._basis
+        if V is not None:
+            inside = V.T @ W
+            if np.linalg.norm(W - V @ inside) < np.sqrt(np.finfo(V.dtype).eps):
+                return self.solved()[0], np.linalg.qr(inside)[0]
+        return self.training_problem(), W
 
     def __getstate__(self):
         state = dict(super().__getstate__())

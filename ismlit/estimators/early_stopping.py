@@ -32,7 +32,7 @@ from ismlit.solvers.solver import ism
 from ismlit.solvers.starts import starting_point
 
 ROWS = 150  # by class shares, on which a bandwidth is searched
-PATIENCE = 2  # ridges in a row that may fail to help before the walk down the ridges ends
+PATIENCE = 4  # ridges in a row that may fail to help, once one has helped
 GAIN = 0.01  # of the score, for anything sharper or deeper
 SCALE = 5.0  # of the cosines, before they are made probabilities for the score
 
@@ -326,7 +326,11 @@ class Growth:
         return self.solver.space(below.Z, below.layer.kernel, below.plan.depth)
 
     def walk(self, first, ridges):
-        """The best second layer on a first one, from the smoothest ridge on; or none."""
+        """The best second layer on a first one, from the smoothest ridge on; or none.
+
+        Smooth ridges can fail where sharp ones separate the classes, so that patience begins with
+        the first that helps: until then all are tried.
+        """
         best, failed = first, 0
         if self.max_layers == 1:
             return best
@@ -335,7 +339,7 @@ class Growth:
             found = self.further(first, space, ridge)
             if found.beats(best):
                 best, failed = found, 0
-            elif (failed := failed + 1) == PATIENCE:
+            elif best is not first and (failed := failed + 1) == PATIENCE:
                 break
         return best
 

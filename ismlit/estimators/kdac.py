@@ -14,8 +14,8 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from ismlit.estimators.base import FLOATS, check_parameters
-from ismlit.estimators.reduction import BANDWIDTH, ClusteringIKDR, none_serves
+from ismlit.estimators.base import FLOATS, all_or_nothing, check_parameters
+from ismlit.estimators.reduction import BANDWIDTH, ClusteringIKDR
 from ismlit.problems.gamma import guidance_gamma
 from ismlit.problems.pairs import ConstantKernelError
 from ismlit.solvers.solver import ism
@@ -122,6 +122,7 @@ class KDAC(ClusteringIKDR):
     n_vectors: int | None = None
     normalize: str = "centred"
 
+    @all_or_nothing
     def fit(self, X, y=None) -> Self:
         """Learn from X (n_samples, n_features) and what is known.
 
@@ -149,30 +150,28 @@ class KDAC(ClusteringIKDR):
         return self
 
     def _scanned(self, joint_of, rows, sigmas, columns, q):
-        """The bandwidth whose clusters stand apart best in U on the `rows`, and its W.
+        """Bandwidths that serve, the best first: (silhouette on the `rows`, bandwidth, W).
 
         From wide to narrow; at each bandwidth once afresh and once from the W of the one before,
         and what lies higher is kept: a narrow kernel alone has many poor maxima. Sets ``tried_``.
         """
-        found, W = [], None
-        for sigma in sigmas:
+        found, W, silhouettes = [], None, np.full(len(sigmas), -1.0)
+        for i, sigma in enumerate(sigmas):
             joint = joint_of(float(sigma)).sample(rows)
             starts = [None] if W is None else [None, W]
             try:
                 ends = [self._alternated(joint, columns, q, start, **WALK) for start in starts]
             except ConstantKernelError:
-                found.append((-1.0, sigma, W))
                 continue
             end = max(ends, key=lambda end: end.objective)
             labels, W = cluster_rows(end.U, self.n_clusters, self.random_state), end.W
-            value = embedding_silhouette(end.U, labels)
-            self._say(sigma, value)
-            found.append((value, sigma, W))
-        self.tried_ = {"bandwidth": sigmas, "silhouette": np.array([row[0] for row in found])}
-        value, sigma, W = max(found, key=lambda row: row[0])
-        if value == -1:
-            return none_serves(self), None
-        return float(sigma), W
+            silhouettes[i] = embedding_silhouette(end.U, labels)
+            self._say(sigma, silhouettes[i])
+            found.append((silhouettes[i], float(sigma), W))
+            if silhouettes[i] == -1 and silhouettes.max() > -1:
+                break
+        self.tried_ = {"bandwidth": sigmas, "silhouette": silhouettes}
+        return sorted((row for row in found if row[0] > -1), key=lambda row: -row[0])
 
     def _default_components(self, rank):
         return min(self.n_clusters, max(rank - 1, 1))  # all would leave nothing to choose

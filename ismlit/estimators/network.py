@@ -32,6 +32,7 @@ from ismlit.estimators.base import (
     SHARE,
     WHOLE,
     KeepsPrecision,
+    all_or_nothing,
     check_labels,
     check_parameters,
     one_of,
@@ -109,7 +110,8 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         infinity being (6.3); towards 0 they interpolate. One network is grown for each in turn,
         and the first that passes `threshold` is kept, else the one with the highest HSIC:
         sharper directions are used only where smoother ones do not separate the classes. With
-        early stopping W ends where it starts, and two ridges that do not help end the search.
+        early stopping W ends where it starts, and four ridges that do not help end the search
+        once one has helped.
     random_features : int, optional
         Pass so many random Fourier frequencies to the next layer (twice as many columns), in time
         linear in the samples, instead of the exact feature space (quadratic memory, cubic time).
@@ -198,6 +200,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     verbose: bool = False
     random_state: object = None
 
+    @all_or_nothing
     def fit(self, X, y) -> Self:
         """Grow the network on X (n_samples, n_features) and class labels y (n_samples,)."""
         check_parameters(

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import column_or_1d, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.estimators.base import (
@@ -21,6 +21,7 @@ from ismlit.estimators.base import (
     POSITIVE,
     WHOLE,
     Projection,
+    all_or_nothing,
     check_labels,
     check_parameters,
     one_of,
@@ -29,8 +30,8 @@ from ismlit.estimators.base import (
 )
 from ismlit.problems.bandwidth import ROWS, RULES, SHARES, as_kernel, median_distance
 from ismlit.problems.dependence import normalized_hsic
-from ismlit.problems.gamma import guidance_gamma, known_labels, label_gamma
-from ismlit.problems.kernels import Kernel
+from ismlit.problems.gamma import guidance_gamma, known_labels, label_gamma, labels_of_a_column
+from ismlit.problems.kernels import Gaussian, Kernel
 from ismlit.problems.pairs import ConstantKernelError, betas, gram
 from ismlit.problems.problem import Problem
 from ismlit.solvers.solver import as_problem, ism
@@ -139,6 +140,7 @@ class SupervisedIKDR(Projection):
     verbose: bool = False
     random_state: object = None
 
+    @all_or_nothing
     def fit(self, X, y) -> Self:
         """Learn ``W_`` from X (n_samples, n_features) and class labels y (n_samples,)."""
         check_parameters(self)
@@ -149,7 +151,7 @@ class SupervisedIKDR(Projection):
     def _fit(self, X, gamma):
         centred, q = self._centred(X)
         whole = X if self.random_features else X - self.mean_  # to read, not to copy
-        self.kernel_ = as_kernel(self.kernel, whole, self.bandwidth, q)
+        self.kernel_ = as_kernel(self.kernel, whole, self.bandwidth, q, self._rank)
         how = self.n_jobs, self.random_features, self.random_state
         result = ism(
             as_problem(centred, gamma, self.kernel_, *how),
@@ -256,17 +258,14 @@ class ResponseIKDR(SupervisedIKDR):
     _: KW_ONLY
     n_slices: int = 10
 
+    @all_or_nothing
     def fit(self, X, y) -> Self:
         """Learn ``W_`` from X (n_samples, n_features) and a response y (n_samples,)."""
         check_parameters(self, n_slices=(lambda m: whole(m, 2), "a whole number of at least 2"))
         if np.asarray(y).dtype.kind in "US":
             raise ValueError("a response must be numbers; SupervisedIKDR takes class labels")
         X, y = validate_data(self, X, y, dtype=FLOATS, y_numeric=True, ensure_min_samples=2)
-        shares = np.arange(1, self.n_slices) / self.n_slices
-        self.slices_ = np.unique(np.quantile(y, shares, method="higher"))
-        self.slices_ = self.slices_[self.slices_ > y.min()]
-        if not self.slices_.size:
-            raise ValueError("y is constant: there is nothing for X to say of it")
+        self.slices_ = slice_starts(y, self.n_slices)
         return self._fit(X, label_gamma(self._target(y), self.balanced))
 
     def _target(self, y):
@@ -274,11 +273,52 @@ class ResponseIKDR(SupervisedIKDR):
         return np.searchsorted(self.slices_, y, side="right")
 
 
+def slice_starts(y, n_slices):
+    """The values (m,) of y (n,) at which a new slice begins, m below `n_slices`.
+
+    Slices hold equally many rows. Where so many rows share a value that fewer slices come of it
+    than there could be, each next slice takes whole values until it has its share of what is left.
+
+    Raises
+    ------
+    ValueError
+        If y is constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.estimators.reduction import slice_starts
+    >>> slice_starts(np.arange(10), 5)
+    array([2, 4, 6, 8])
+    >>> slice_starts(np.array([0] * 95 + [1, 2, 3, 4, 5]), 3)  # 95 rows are one slice
+    array([1, 4])
+    """
+    values, counts = np.unique(y, return_counts=True)
+    if len(values) < 2:
+        raise ValueError("y is constant: there is nothing for X to say of it")
+    shares = np.arange(1, n_slices) / n_slices
+    starts = np.unique(np.quantile(y, shares, method="higher"))
+    starts = starts[starts > values[0]]
+    if len(starts) + 1 >= min(n_slices, len(values)):
+        return starts
+    first = [0]
+    left = len(y)
+    for slices in range(min(n_slices, len(values)), 1, -1):  # as many are still to be made
+        held = np.cumsum(counts[first[-1] :])
+        most = len(values) - slices + 1 - first[-1]  # values that this one may take
+        taken = min(int(np.searchsorted(held, left / slices)) + 1, most)
+        first.append(first[-1] + taken)
+        left -= int(held[taken - 1])
+    return values[first[1:]]
+
+
 BANDWIDTH = rule(POSITIVE, one_of(*RULES, "silhouette"), FUNCTION)
 GLIMPSE = dict(solver=partial(ism, tol=1e-2, max_iter=5, escape=False), max_iter=None)
 """Turns that need not arrive: to see where a bandwidth leads,"""
 SAMPLE = 400  # on at most so many rows
 LARGE = 1500  # rows beyond which W is sought on some of them first
+TIE = 0.05  # silhouettes that differ by less are equal
+MOST_SOLVED = 3  # bandwidths, at most, that are solved with until one keeps its promise
 
 
 @dataclass(eq=False, repr=False)
@@ -319,26 +359,32 @@ class ClusteringIKDR(ClusterMixin, Projection):
         (centred, q), whole = self._centred(X), X - self.mean_
         joint_of = lambda bandwidth: JointProblem(
             centred,
-            as_kernel(self.kernel, whole, bandwidth, q),
+            as_kernel(self.kernel, whole, bandwidth, q, self._rank),
             self.normalize,
             guide,
             fixed,
             self.n_jobs,
         )
-        bandwidth, W = self._bandwidth(joint_of, centred, columns, q)
-        joint = joint_of(bandwidth)
+        best = None
+        for bandwidth, W, least in self._candidates(joint_of, centred, columns, q):
+            joint = joint_of(bandwidth)
+            found = self._solved_with(joint, columns, q, W)
+            if given is None:
+                labels = cluster_rows(found.U, k, self.random_state)
+            else:
+                labels = cluster_rows_given(found.U, k, given, self.random_state)
+            value = self._promise(*_some_rows(found.U, labels))
+            if best is None or value > best[0]:
+                best = value, joint, found, labels
+            if best[0] > -1 and best[0] >= least:
+                break
+        value, joint, found, self.labels_ = best
+        if self._searched and value == -1:
+            warn_of_sizes(self)
         self.kernel_ = joint.kernel
-        if W is None and n > LARGE and isinstance(self.init, str):
-            rows = np.sort(np.random.default_rng(0).permutation(n)[: LARGE // 2])
-            W = climbed(joint, columns, self._alternated(joint.sample(rows), columns, q).W)
-        found = self._alternated(joint, columns, q, W, callback=self._watched())
         found.warn_unless_converged(stacklevel=4)
-        if given is None:
-            self.labels_ = cluster_rows(found.U, k, self.random_state)
-        else:
-            self.labels_ = cluster_rows_given(found.U, k, given, self.random_state)
-        self._extension = Extension(joint, found.W, found.U, self.labels_)
         self.result_ = replace(found, result=self._keep(found.result), W=self.W_)
+        self._extension = Extension(joint, self._solved.W, found.U, self.labels_)
         self.converged_, self.history_ = found.converged, found.history
         self.embedding_, self.n_iter_ = found.U, found.n_iter
 
@@ -372,60 +418,119 @@ class ClusteringIKDR(ClusterMixin, Projection):
             warnings.simplefilter("ignore", ConvergenceWarning)
             return alternate(joint, columns, q, **options | glimpse)
 
-    def _bandwidth(self, joint_of, X, columns, q):
-        """The bandwidth asked for, or that share of the median whose clusters stand apart best.
+    @property
+    def _searched(self):
+        """Whether the bandwidth is to be looked for."""
+        return self.bandwidth == "silhouette" and self.kernel == "gaussian" and self._k > 1
 
-        And the W to start from, None for a start of its own. Sets ``tried_``.
+    def _solved_with(self, joint, columns, q, W):
+        """The alternation on all rows; where they are many, from a W that some of them give."""
+        n = len(joint.X)
+        if W is None and n > LARGE and isinstance(self.init, str):
+            rows = np.sort(np.random.default_rng(0).permutation(n)[: LARGE // 2])
+            W = climbed(joint, columns, self._alternated(joint.sample(rows), columns, q).W)
+        return self._alternated(joint, columns, q, W, callback=self._watched())
+
+    def _candidates(self, joint_of, X, columns, q):
+        """The bandwidths to solve with: (bandwidth, W to start from or None, what suffices).
+
+        One if it is given. Else the best first, and the next one where the end is worse than
+        what that promises, or holds clusters that are nearly empty; the self-tuning kernel last.
+        Sets ``tried_``.
         """
         self.tried_ = {"bandwidth": np.array([]), "silhouette": np.array([])}
-        if self.bandwidth != "silhouette" or self.kernel != "gaussian" or self._k == 1:
-            return "median" if self.bandwidth == "silhouette" else self.bandwidth, None
+        if not self._searched:
+            bandwidth = "median" if self.bandwidth == "silhouette" else self.bandwidth
+            return [(bandwidth, None, -1.0)]
         rows = np.sort(np.random.default_rng(0).permutation(len(X))[:SAMPLE])
         sigmas = median_distance(X, max_samples=ROWS) * np.array(SHARES)
-        return self._scanned(joint_of, rows, sigmas, columns, q)
+        found = self._scanned(joint_of, rows, sigmas, columns, q)[:MOST_SOLVED]
+        if not found:
+            warn_that_none_serves(self)
+        if "self_tuning" not in [bandwidth for _, bandwidth, _ in found]:
+            found.append((-1.0, "self_tuning", None))
+        after = [value - TIE for value, *_ in found[1:]] + [-1.0]
+        return [(*rest, least) for (_, *rest), least in zip(found, after)]
 
     def _promise(self, U, labels, rows):
         """How good a bandwidth looks by the clusters of some rows, in their embedding U."""
         return embedding_silhouette(U, labels)
 
     def _scanned(self, joint_of, rows, sigmas, columns, q):
-        """The best of the bandwidths, and the W to start from, None here.
+        """Bandwidths that serve, the best first: (silhouette, bandwidth, None). Sets ``tried_``.
 
         What a bandwidth promises is seen on the `rows` after 3 turns of a few steps; the best
-        first, promises are held against 20 turns. Sets ``tried_``.
+        first, promises are held against 20 turns. From the widest on: once one lets the clusters
+        fall apart, narrower ones do too, and where they seem not to, rounding decides.
         """
 
-        def silhouette(sigma, turns):
-            joint = joint_of(float(sigma)).sample(rows)
+        def silhouette(bandwidth, turns):
+            joint = joint_of(bandwidth).sample(rows)
             try:
                 U = self._alternated(joint, columns, q, **GLIMPSE, max_turns=turns).U
             except ConstantKernelError:
                 return -1.0
             value = self._promise(U, cluster_rows(U, self._k, self.random_state), rows)
-            self._say(sigma, value)
+            self._say(bandwidth, value)
             return value
 
-        promises = np.array([silhouette(sigma, 3) for sigma in sigmas])
-        self.tried_ = {"bandwidth": sigmas, "silhouette": promises}
-        if (promises == -1).all():
-            return none_serves(self), None
-        kept, best = -np.inf, sigmas[0]
-        for i in np.argsort(-promises, kind="stable"):
-            if promises[i] <= kept:
+        promises = np.full(len(sigmas), -1.0)
+        for i, sigma in enumerate(sigmas):
+            promises[i] = silhouette(float(sigma), 3)
+            if promises[i] == -1 and promises.max() > -1:
                 break
-            value = silhouette(sigmas[i], 20)
-            if value > kept:
-                kept, best = value, sigmas[i]
-        return float(best), None
+        self.tried_ = {"bandwidth": sigmas, "silhouette": promises}
+        held = []
+        for i in np.argsort(-promises, kind="stable"):
+            if promises[i] <= max([-1.0, *(value for value, *_ in held)]):
+                break
+            held.append((silhouette(float(sigmas[i]), 20), float(sigmas[i]), None))
+        held.append((silhouette("self_tuning", 20), "self_tuning", None))
+        return in_order([row for row in held if row[0] > -1])
 
-    def _say(self, sigma, value):
+    def _say(self, bandwidth, value):
         """How a bandwidth looks, where `verbose` asks for it."""
         if self.verbose:
-            print(f"{type(self).__name__}: bandwidth {sigma:.3g}, {value:.3f}", flush=True)
+            named = bandwidth if isinstance(bandwidth, str) else f"{bandwidth:.3g}"
+            print(f"{type(self).__name__}: bandwidth {named}, {value:.3f}", flush=True)
 
 
-def none_serves(estimator):
-    """The bandwidth where none of those tried tells clusters apart, with a warning."""
+def in_order(found):
+    """Bandwidths (silhouette, bandwidth, ...) by falling silhouette, ties by a rule.
+
+    Within `TIE` of the best the self-tuning kernel comes first, which knows that groups differ in
+    density, and then the wider bandwidth. Further down the order is that of the silhouettes.
+
+    Examples
+    --------
+    >>> from ismlit.estimators.reduction import in_order
+    >>> in_order([(0.82, 1.0), (0.85, 0.5), (0.81, "self_tuning"), (0.4, 2.0)])
+    [(0.81, 'self_tuning'), (0.82, 1.0), (0.85, 0.5), (0.4, 2.0)]
+    """
+    best = max((row[0] for row in found), default=0.0)
+    width = lambda row: np.inf if row[1] == "self_tuning" else row[1]
+    tied = [row for row in found if row[0] >= best - TIE]
+    rest = [row for row in found if row[0] < best - TIE]
+    return sorted(tied, key=width, reverse=True) + sorted(rest, key=lambda row: -row[0])
+
+
+def _some_rows(U, labels, most=1000):
+    """An embedding, its labels and the numbers of its rows; of many rows some, all clusters in it.
+
+    A cluster too small to be drawn has its rows put beside the others.
+    """
+    n = len(labels)
+    rows = np.arange(n)
+    if n > most:
+        rows = np.sort(np.random.default_rng(0).permutation(n)[:most])
+        sizes = np.bincount(labels)
+        small = np.flatnonzero((sizes > 0) & (np.bincount(labels[rows], minlength=len(sizes)) < 2))
+        rows = np.union1d(rows, np.flatnonzero(np.isin(labels, small)))
+    return U[rows], labels[rows], rows
+
+
+def warn_that_none_serves(estimator):
+    """Say that no bandwidth tried tells clusters apart."""
     warnings.warn(
         f"no bandwidth tried gives {type(estimator).__name__} n_clusters = {estimator._k} "
         "clusters of some size (tried_ has a silhouette of -1 throughout): the self-tuning "
@@ -433,7 +538,17 @@ def none_serves(estimator):
         "at the sizes of the clusters, or ask for another number",
         stacklevel=6,
     )
-    return "self_tuning"
+
+
+def warn_of_sizes(estimator):
+    """Say that the clusters found are nearly empty, at whatever bandwidth."""
+    sizes = np.bincount(estimator.labels_).tolist()
+    warnings.warn(
+        f"{type(estimator).__name__} ends in clusters of {sizes} rows at every bandwidth that "
+        "promised more: these data show no n_clusters = "
+        f"{estimator._k} clusters of some size. Ask for another number, or look for outliers",
+        stacklevel=5,
+    )
 
 
 class Extension:
@@ -470,6 +585,9 @@ class Extension:
         affinity = joint.affinity(W)
         self.kernel, self.divided, self.centred = joint.kernel, affinity.divided, affinity.centred
         self.points, self.root, self.U = joint.X @ W, affinity.root, U
+        self.local = isinstance(self.kernel, Gaussian) or is_relative(self.kernel)
+        degrees = affinity.K @ np.ones((len(U), 1), U.dtype) if self.local else np.ones(1)
+        self.least_degree = float(degrees.min())
         images = (affinity.K @ (U / self.root)) / self.root
         self.mean = images.mean(axis=0) if self.centred else 0.0
         self.values = np.sum(U * images, axis=0)
@@ -482,10 +600,27 @@ class Extension:
         found = []
         for rows in gen_batches(len(Z), 4096):
             K = self._kernel(Z[rows])
+            if self.local:
+                K = self._brought_near(K, Z[rows])
             if self.divided:
                 K = K / np.sqrt(K.sum(axis=1))[:, None] / np.transpose(self.root)
             found.append((K @ self.U - self.mean) / self.values)
         return np.vstack(found)
+
+    def _brought_near(self, K, Z):
+        """K (m, n) of rows Z (m, q), with row sums of at least the least one in training.
+
+        A row far from all others has entries that fall to 0, but their ratios have a limit, the
+        nearest training row alone. It is what the row is judged by, as if it were one of those
+        that have the fewest neighbours.
+        """
+        sums = K.sum(axis=1)
+        lost = sums < np.finfo(K.dtype).tiny / np.finfo(K.dtype).eps
+        if lost.any():
+            K[lost] = 0.0
+            K[lost, cdist(Z[lost], self.points).argmin(axis=1)] = 1.0
+            sums[lost] = 1.0
+        return K * np.maximum(self.least_degree / sums, 1.0)[:, None]
 
     def _kernel(self, Z):
         """K between projected rows and the training rows.
@@ -520,9 +655,10 @@ class UnsupervisedIKDR(ClusteringIKDR):
     kernel
         As for `SupervisedIKDR`.
     bandwidth : float, str or function, default="silhouette"
-        As for `SupervisedIKDR`; and "silhouette": nine shares of the median distance are tried,
-        and the one whose clusters stand apart best in U is kept
-        (`ismlit.solvers.spectral.embedding_silhouette`, which sees no classes).
+        As for `SupervisedIKDR`; and "silhouette": shares of the median distance are tried from
+        1 on until clusters fall apart, and the self-tuning kernel; the one whose clusters stand
+        apart best in U is kept (`ismlit.solvers.spectral.embedding_silhouette`, which sees no
+        classes), among equals the self-tuning kernel or the widest.
     normalize : {"none", "degrees", "centred"}, default="degrees"
         "degrees": divide the kernel by the roots of its row sums, as spectral clustering does;
         "centred": centre it afterwards, too; "none": centre it alone.
@@ -586,6 +722,7 @@ class UnsupervisedIKDR(ClusteringIKDR):
     0.91
     """
 
+    @all_or_nothing
     def fit(self, X, y=None) -> Self:
         """Learn ``W_`` and ``labels_`` from X (n_samples, n_features); y is ignored."""
         check_parameters(self, bandwidth=BANDWIDTH)
@@ -662,6 +799,7 @@ class SemiSupervisedIKDR(ClusteringIKDR):
     _: KW_ONLY
     weight: float = 1.0
 
+    @all_or_nothing
     def fit(self, X, y=None) -> Self:
         """Learn from X (n_samples, n_features) and what is known of some samples.
 
@@ -685,7 +823,7 @@ class SemiSupervisedIKDR(ClusteringIKDR):
                 )
             given = np.full(len(X), -1)
             given[known] = codes
-            self._unknown = None if y.dtype.kind == "O" else -1
+            self._unknown = None if y.dtype.kind in "Ob" else -1
         self._given = given
         self._fit(X, fixed=fixed, given=given)
         self.transduction_ = self._names(self.labels_)
@@ -710,7 +848,11 @@ class SemiSupervisedIKDR(ClusteringIKDR):
         """Labels (n,) by the classes known; a cluster of which nothing was known has no name."""
         if self.classes_ is None:
             return labels
-        kind = object if self.classes_.dtype.kind in "OUS" else self.classes_.dtype
+        kind = self.classes_.dtype
+        if kind.kind in "OUSb":  # no truth value says that a class is not known
+            kind = object
+        elif kind.kind == "u":
+            kind = np.int64
         names = np.full(self._k, self._unknown, dtype=kind)
         names[: len(self.classes_)] = self.classes_
         return names[labels]
@@ -728,8 +870,7 @@ def _one_per_sample(y, n):
         raise ValueError(f"y must have one row per sample: {len(y)} rows for {n} samples")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("y holds NaN or infinity: write -1 where a label is not known")
-    if y.ndim == 2 and y.shape[1] == 1 and y.dtype.kind != "f":
-        return column_or_1d(y, warn=True)  # labels in a column, not scores
+    y = labels_of_a_column(y)
     if y.ndim == 1 and y.dtype.kind == "f" and (y % 1).any():
         raise ValueError("y holds fractions, which are no labels: pass scores as y[:, None]")
     return y

@@ -23,6 +23,7 @@ from ismlit.problems.kernels import (
     RelativeGaussian,
     Squared,
 )
+from ismlit.problems.span import number_of_directions
 
 # ---------------------------------------------------------------- from X alone
 
@@ -83,12 +84,22 @@ def neighbour_distance(X, k=7):
     return NearestNeighbors(n_neighbors=k).fit(X).kneighbors()[0][:, -1]
 
 
-def projected_distance(X, q, **options):
+def projected_distance(X, q, rank=None, **options):
     """The median distance that a projection of X (n, d) to q dimensions has on the average.
 
-    ``median_distance(X) * sqrt(q / d)``: a random projection keeps the share q / d of a squared
-    distance. For a kernel that sees only q of d dimensions the full median is too wide.
-    `options` as for `median_distance`. Claim: new-projected-bandwidth.
+    ``median_distance(X) * sqrt(q / rank)``: of a squared distance between samples that vary in so
+    many directions a random projection keeps the share q / rank. For a kernel that sees only q of
+    them the full median is too wide. Claim: new-projected-bandwidth.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    q : int
+    rank : int, optional
+        The number of directions in which X varies: d less the columns that are constant, copied
+        or determined by others. Counted when None.
+    options
+        As for `median_distance`.
 
     Examples
     --------
@@ -99,7 +110,8 @@ def projected_distance(X, q, **options):
     >>> round(projected_distance(X, 2), 1), round(median_distance(X[:, :2]), 1)
     (2.0, 1.6)
     """
-    return median_distance(X, **options) * float(np.sqrt(q / np.shape(X)[1]))
+    rank = number_of_directions(X) if rank is None else rank
+    return median_distance(X, **options) * float(np.sqrt(min(q, rank) / rank))
 
 
 def self_tuning_kernel(X, neighbours=7):
@@ -177,20 +189,22 @@ KERNELS = ("linear", "squared", "polynomial", "gaussian", "multiquadratic")
 """Names of kernels; "gaussian" alone takes a bandwidth."""
 ROWS = 1000  # that a rule looks at: more move the median by less than a percent
 DISTANCES = {
-    "median": lambda X, q: median_distance(X, max_samples=ROWS),
-    "projected": lambda X, q: projected_distance(X, q or X.shape[1], max_samples=ROWS) / 2,
+    "median": lambda X, q, rank: median_distance(X, max_samples=ROWS),
+    "projected": lambda X, q, rank: (
+        projected_distance(X, q or X.shape[1], rank, max_samples=ROWS) / 2
+    ),
 }
-"""Rules that need no labels, from X (n, d) and the dimension q of a projection."""
+"""Rules that need no labels, from X (n, d), the dimension q of a projection, and the rank of X."""
 RULES = (*DISTANCES, "self_tuning")
 SHARES = tuple(2.0 ** (-k / 2) for k in range(9))
 """Of the median distance, what a search for the bandwidth tries: from 1 to 1/16."""
 KNOWN_AS = {"rbf": "gaussian", "poly": "polynomial", "dot": "linear", "euclidean": "squared"}
 
 
-def as_bandwidth(bandwidth, X, q=None):
+def as_bandwidth(bandwidth, X, q=None, rank=None):
     """A bandwidth in the units of X (n, d): a number, a name of `DISTANCES`, or a function of X."""
     if isinstance(bandwidth, str) and bandwidth in DISTANCES:
-        return DISTANCES[bandwidth](X, q)
+        return DISTANCES[bandwidth](X, q, rank)
     bandwidth = bandwidth(X) if callable(bandwidth) else bandwidth
     if isinstance(bandwidth, Real) and not isinstance(bandwidth, bool):
         return float(bandwidth)
@@ -200,7 +214,7 @@ def as_bandwidth(bandwidth, X, q=None):
     )
 
 
-def as_kernel(kernel, X, bandwidth="median", q=None):
+def as_kernel(kernel, X, bandwidth="median", q=None, rank=None):
     """A kernel from an object of the family, or from a name, a bandwidth and data X (n, d).
 
     Parameters
@@ -210,10 +224,13 @@ def as_kernel(kernel, X, bandwidth="median", q=None):
     X : array of shape (n, d)
     bandwidth : float, str or function
         Of a Gaussian: a number in the units of X, one of `RULES`, or a function of X. "median":
-        `median_distance`. "projected": half of `projected_distance`, for q of d dimensions.
+        `median_distance`. "projected": half of `projected_distance`, for q of the directions in
+        which X varies.
         "self_tuning": `self_tuning_kernel`.
     q : int, optional
         Dimension of the projection, for "projected".
+    rank : int, optional
+        The number of directions in which X varies, for "projected"; counted when None.
 
     Raises
     ------
@@ -247,7 +264,7 @@ def as_kernel(kernel, X, bandwidth="median", q=None):
         )
     if bandwidth == "self_tuning":
         return self_tuning_kernel(X)
-    return Gaussian(as_bandwidth(bandwidth, X, q))
+    return Gaussian(as_bandwidth(bandwidth, X, q, rank))
 
 
 def kernel_hint(name):

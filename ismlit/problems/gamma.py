@@ -336,9 +336,7 @@ def guidance_gamma(y, weight):
            [-1.,  1.,  0.],
            [ 0.,  0.,  0.]])
     """
-    y = np.asarray(y)
-    if y.ndim == 2 and y.shape[1] == 1 and y.dtype.kind != "f":
-        y = column_or_1d(y, warn=True)  # labels in a column, not scores
+    y = labels_of_a_column(np.asarray(y))
     if y.ndim == 1:
         known = known_labels(y)
         if not known.any():
@@ -354,6 +352,28 @@ def guidance_gamma(y, weight):
     if size <= 1e-10 * spread:
         raise ValueError("the scores are constant: they say nothing of the samples")
     return Gamma(F / size, np.full(F.shape[1], float(weight)))
+
+
+def labels_of_a_column(y):
+    """y as labels (n,) where it is a column of labels and not of scores; else as it is.
+
+    A column of integers or words holds labels. So does one of floating-point numbers that are all
+    whole, with -1 and nothing else below 0: so pandas stores labels of which some are missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.problems.gamma import labels_of_a_column
+    >>> labels_of_a_column(np.array([[0.0], [-1.0], [2.5]])).shape  # scores
+    (3, 1)
+    """
+    if y.ndim != 2 or y.shape[1] != 1:
+        return y
+    if y.dtype.kind == "f":
+        marked = (y == -1).any() and not ((y < 0) & (y != -1)).any()
+        if not marked or (y % 1).any():
+            return y
+    return column_or_1d(y, warn=True)
 
 
 def known_labels(y):

@@ -52,6 +52,23 @@ def outside(A, W):
     return A - W @ (W.T @ A)
 
 
+def column_signs(W):
+    """For each column of W (d, q) the sign (q,) of its largest entry, the first of those as large.
+
+    Entries that differ by less than a millionth count as equal, so that no rounding decides.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.problems.grassmann import column_signs
+    >>> column_signs(np.array([[-0.7, 0.8], [0.7 + 1e-9, -0.6]]))
+    array([-1.,  1.])
+    """
+    sizes = np.abs(W)
+    first = (sizes >= (1 - 1e-6) * sizes.max(axis=0)).argmax(axis=0)
+    return np.sign(W[first, range(W.shape[1])])
+
+
 def fixed_signs(W):
     """W with each column's sign such that its largest entry is positive.
 
@@ -63,7 +80,7 @@ def fixed_signs(W):
     array([[-0.6,  0.8],
            [ 0.8,  0.6]])
     """
-    return W * np.sign(W[np.abs(W).argmax(axis=0), range(W.shape[1])])
+    return W * column_signs(W)
 
 
 def projector_distance(W1, W2):

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ismlit.problems.grassmann import SecondOrder, first_order_residual
 from ismlit.problems.problem import Objective, TwiceDifferentiable
+from ismlit.solvers.starts import Starts
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ class Certificate:
     chance : float or None
         J of a maximum for the same rows with their labels shuffled, where an estimator with labels
         was asked for its certificate. Random labels have maxima, too.
+    starts : Starts or None
+        Of a solve from several starts, how many were `tried` and how many `agreed` on the highest
+        J: a maximum is one among its neighbours, and the only word on others is this one.
 
     See Also
     --------
@@ -63,6 +67,7 @@ class Certificate:
     objective: float = float("nan")
     n: int = 0
     chance: float | None = None
+    starts: Starts | None = None
 
     @property
     def is_maximum(self):
@@ -79,6 +84,8 @@ class Certificate:
             f"  curvature {self.curvature:.4g}{self._no_less()} (smallest eigenvalue of Kd - M)",
             f"  eigengap  {self.eigengap:.4g}",
         ]
+        if self.starts is not None:
+            lines.append(f"  starts    {self.starts.agreed} of {self.starts.tried} ended here")
         return "\n".join(lines)
 
     def _no_less(self):
@@ -97,7 +104,8 @@ def certify(found, W=None, *, tol: float = 1e-5) -> Certificate:
         What was solved; the first two bring their W.
     W : array of shape (d, q), optional
         The point to certify: any matrix of rank q. It is orthonormalised if it has to be, and the
-        certificate says so. Required with a problem.
+        certificate says so. Required with a problem. With an estimator it is certified among the
+        directions in which X varies, as the estimator's own is, unless it leaves them.
     tol : float
         Largest residual, and most negative curvature (less its error) relative to ||Phi||,
         that pass; raised to 400 times the rounding of X's type.
@@ -140,11 +148,14 @@ def certify(found, W=None, *, tol: float = 1e-5) -> Certificate:
     tol = max(tol, 400 * np.finfo(problem.dtype).eps)
     if W is None and result is None:
         raise ValueError("to certify a problem, pass the W of shape (d, q) to be certified")
+    starts = None
     if W is None:
-        W, is_orthonormal = result.W, True
+        W, is_orthonormal, starts = result.W, True, getattr(result, "starts", None)
         J, residual, curvature = result.objective, result.residual, result.curvature
     else:
         W, is_orthonormal = _frame_of(W, problem)
+        if isinstance(found, BaseEstimator):
+            problem, W = found.problem_at(W)
         curvature = None
     if curvature is None or _undecided(curvature, tol):
         J, residual, curvature = _tested(problem, W)
@@ -158,6 +169,7 @@ def certify(found, W=None, *, tol: float = 1e-5) -> Certificate:
         is_orthonormal=is_orthonormal,
         objective=float(J),
         n=problem.n,
+        starts=starts,
     )
 
 

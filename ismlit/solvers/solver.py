@@ -39,7 +39,7 @@ from ismlit.problems.kernels import Gaussian
 from ismlit.problems.pairs import ConstantKernelError, gram
 from ismlit.problems.problem import Objective, Problem, TwiceDifferentiable
 from ismlit.solvers.lbfgs import Memory
-from ismlit.solvers.starts import look_around, starting_point
+from ismlit.solvers.starts import Starts, look_around, starting_point
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,8 @@ class ISMResult:
         What was solved; `ismlit.certify` reads it.
     curvature : Curvature or None
         What the second-order test found at W, where it was made; `ismlit.certify` reads it.
+    starts : Starts or None
+        With init="several", how many starts were `tried`, and how many `agreed` on the highest J.
 
     See Also
     --------
@@ -126,6 +128,7 @@ class ISMResult:
     n_start_passes: int = 0
     n_test_passes: int = 0
     curvature: Curvature | None = None
+    starts: Starts | None = None
 
 
 def ism(
@@ -314,7 +317,7 @@ def as_problem(
     else:
         options = dict(features=random_features, random_state=random_state)
         problem = FeatureProblem(X, gamma, kernel, n_jobs, **options)
-        _check_features(problem)
+        _warn_of_many_features(problem)
     _warn_of_the_origin(problem)
     return problem
 
@@ -334,20 +337,24 @@ def _warn_of_the_origin(problem):
         )
 
 
-def _check_features(problem, most=300):
-    """Of random features: more than rows cost time, and they cannot show a constant kernel."""
+def _warn_of_many_features(problem):
+    """More random features than rows cost time, and gain nothing."""
     if problem.features > problem.n:
         warnings.warn(
             f"random_features = {problem.features} for {problem.n} rows: a fit without them is "
             "exact, and faster",
             stacklevel=4,
         )
+
+
+def _check_features(problem, W, most=300):
+    """Refuse a kernel that is constant between rows seen through W: features cannot show it."""
     rows = problem.X[:: -(-problem.n // most)]
-    K = gram(problem.kernel, rows)[~np.eye(len(rows), dtype=bool)]
+    K = gram(problem.kernel, rows, W)[~np.eye(len(rows), dtype=bool)]
     if K.size and (K.max() < 1e-12 or K.min() > 1 - 1e-12):
         raise ConstantKernelError(
-            f"{problem.kernel!r} is constant between any two samples to rounding: use a bandwidth "
-            "near the distances (median_distance)"
+            f"{problem.kernel!r} is constant between any two projected samples to rounding: use a "
+            "bandwidth near their distances (median_distance)"
         )
 
 
@@ -385,9 +392,9 @@ def attainable(tol, dtype):
 
 
 def first_frame(problem, q, init, random_state=None):
-    """An orthonormal W (d, q) to start from, by the words of `ism`."""
+    """An orthonormal W (d, q) to start from, by the words of `ism`, and `Starts` or None."""
     if not (isinstance(init, str) and init == "several"):
-        return starting_point(problem, q, init, random_state)
+        return starting_point(problem, q, init, random_state), None
 
     def climb(view, W):
         end = Climb(view, W, view.count.passes, GLIMPSE["tol"], GLIMPSE["max_iter"])
@@ -490,6 +497,8 @@ class Point:
 class Climb:
     """One solve: the point where it is, what it remembers, and the log of accepted points."""
 
+    starts: Starts | None = None
+
     def __init__(self, problem, W, before, tol, max_iter, callback=None):
         self.problem, self.before, self.max_iter = problem, before, max_iter
         self.callback, self.twice = callback, isinstance(problem, TwiceDifferentiable)
@@ -510,8 +519,12 @@ class Climb:
     def begin(cls, problem, q, init, random_state, tol, max_iter, callback):
         """At the start that `ism` is asked for."""
         before = problem.count.passes
-        W = first_frame(problem, q, init, random_state)
-        return cls(problem, W, before, tol, max_iter, callback)
+        W, starts = first_frame(problem, q, init, random_state)
+        if isinstance(problem, FeatureProblem):
+            _check_features(problem, W)
+        climb = cls(problem, W, before, tol, max_iter, callback)
+        climb.starts = starts
+        return climb
 
     def forget(self):
         """Start anew from here: with a plain step, no shift, and no pairs remembered."""
@@ -607,6 +620,7 @@ class Climb:
             history=dict(zip(names, map(np.array, zip(*self.log)))),
             problem=self.problem,
             curvature=self.curvature,
+            starts=self.starts,
         )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.linalg import orth
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -110,10 +110,12 @@ class Affinity:
             A = outside(self._rest(A), self.known).T
         return A
 
-    def leading(self, k, dense=DENSE_SAMPLES):
+    def leading(self, k, dense=DENSE_SAMPLES, near=None):
         """The k leading eigenvectors U (n, k) and their eigenvalues, falling.
 
-        Directly with up to so many samples as `dense` says, else by Lanczos.
+        Directly with up to so many samples as `dense` says, else by Lanczos; from a block of at
+        least k vectors `near` to them, where there is one, by LOBPCG, whose products are of all
+        columns at once: where eigenvalues nearly coincide Lanczos needs a hundred of them.
 
         Raises
         ------
@@ -131,7 +133,12 @@ class Affinity:
                 f"U has room for {room} columns orthogonal to what is known, not for {k}: give "
                 "fewer known clusters, or more samples"
             )
-        values, U = self._by_lanczos(k) if n > max(dense, 3 * k) else (None, None)
+        values = None
+        if n > max(dense, 3 * k):
+            if near is not None:
+                values, U = self._by_blocks(near)
+            if values is None:
+                values, U = self._by_lanczos(k)
         if values is None:
             A = self.dense()
             values, U = top_eigenvectors((A + A.T) / 2, k)
@@ -140,14 +147,25 @@ class Affinity:
 
     def _by_lanczos(self, k):
         """Eigenvalues and vectors, falling, by products alone; None where they lie too close."""
-        product, shape = self.__matmul__, (self.n, self.n)
-        operator = LinearOperator(shape, matvec=product, matmat=product, dtype=self.dtype)
         start = np.random.default_rng(0).standard_normal(self.n).astype(self.dtype)
         try:
-            values, U = eigsh(operator, k, which="LA", v0=start, tol=1e-6)
+            values, U = eigsh(self._operator(), k, which="LA", v0=start, tol=1e-6)
         except ArpackError:
             return None, None
         return values[::-1], U[:, ::-1]
+
+    def _by_blocks(self, near):
+        """As `_by_lanczos`, as many as the columns of `near`, from which it starts."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that it has not converged: seen below
+            values, U, left = lobpcg(
+                self._operator(), near, tol=1e-6, maxiter=60, retResidualNormsHistory=True
+            )
+        return (values, U) if left[-1].max() <= 1e-5 else (None, None)
+
+    def _operator(self):
+        product, shape = self.__matmul__, (self.n, self.n)
+        return LinearOperator(shape, matvec=product, matmat=product, dtype=self.dtype)
 
     def _require_signal(self, values):
         """A kernel that is 1 for all pairs leaves nothing beside the constant vector."""
@@ -363,14 +381,18 @@ class Envelope:
     def __init__(self, joint, k):
         self.joint, self.k, self.count = joint, k, joint.count
         self.X, (self.n, self.d), self.dtype = joint.X, joint.X.shape, joint.X.dtype
-        self.U, self.problem, self._key = None, None, None
+        self.U, self.near, self.problem, self._key = None, None, None, None
 
     def at(self, W):
         """The problem of W under the best U at W; the last is kept, as is its U."""
         key = W.tobytes()
         if key != self._key:
             affinity = self.joint.affinity(W)
-            self.U = affinity.leading(self.k, dense=400)[0]
+            if self.near is None or len(self.X) <= 400:
+                self.near = affinity.leading(self.k, dense=400)[0]
+            else:
+                self.near = affinity.leading(self.k, dense=400, near=self.near)[0]
+            self.U = self.near
             self.problem, self._key = self.joint.given(self.U, affinity.K), key
         return self.problem
 

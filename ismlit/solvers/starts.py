@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
@@ -13,7 +14,8 @@ from ismlit.problems.grassmann import as_frame, top_eigenvectors
 INITS = ("taylor", "pca", "random", "several")
 SAMPLE = 800  # "several": most samples that it looks at,
 FEW = 5000  # and up to how many the Taylor start is climbed from anew,
-ORDER = ("taylor", "random", "pca", "random", "random", "random", "random")  # where it starts,
+ORDER = ("taylor", "random", "pca") + 12 * ("random",)  # where it starts,
+AGREEING = 3  # ends at the greatest height, after which no other start is tried,
 AGREED = 1e-3  # and the share of a height by which two that are the same may differ
 
 
@@ -40,7 +42,7 @@ def starting_point(problem, q, init, random_state=None):
 
 
 def look_around(problem, q, random_state, climb):
-    """The highest W that climbs from the Taylor start and others lead to.
+    """The highest W that climbs from the Taylor start and others lead to, and `Starts`.
 
     One after the other, in `ORDER`, until two have come to the same height and none higher. With
     many rows, on a sample of them; where another start beats Taylor's there, both climb on all
@@ -67,23 +69,53 @@ def look_around(problem, q, random_state, climb):
     for name in ORDER:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # Phi_0 may be zero: there are others
-            found.append(climb(view, starting_point(view, q, name, rng)))
+            start = _drawn(view, q, rng) if name == "random" else starting_point(view, q, name)
+            found.append(climb(view, start))
         height = max(J for J, _ in found)
-        if sum(J >= height - AGREED * abs(height) for J, _ in found) == 2:
+        agreed = sum(J >= height - AGREED * abs(height) for J, _ in found)
+        if agreed == AGREEING:
             break
+    starts = Starts(len(found), agreed)
     W = max(found, key=lambda pair: pair[0])[1]
     W = W if V is None else V @ W
     if view.count is problem.count:
-        return W
+        return W, starts
     passes = view.count.passes - before
     problem.count.passes += int(np.ceil(passes * (view.n / n) ** 2))
     if found[0][0] >= height - AGREED * abs(height):
         start = starting_point(problem, q, "taylor")
         if n <= FEW:
-            return start
-        return W if V is not None else max(W, climb(view, start)[1], key=problem.objective)
+            return start, starts
+        if V is None:
+            W = max(W, climb(view, start)[1], key=problem.objective)
+        return W, starts
     ends = [climb(problem, start) for start in (W, starting_point(problem, q, "taylor"))]
-    return max(ends, key=lambda pair: pair[0])[1]  # a sample can mislead
+    return max(ends, key=lambda pair: pair[0])[1], starts  # a sample can mislead
+
+
+class Starts(NamedTuple):
+    """How many starts "several" climbed from, and how many came to the greatest height."""
+
+    tried: int
+    agreed: int
+
+
+def _drawn(problem, q, rng):
+    """A frame (d, q) drawn evenly among the directions in which X varies.
+
+    It is a combination of the rows of X, whitened. So it turns with X: where a climb ends does not
+    hang on the coordinates in which X is written, as it would from a frame drawn in them.
+    """
+    values, vectors = eigh(problem.scatter().astype(float))
+    kept = values > 1e-10 * values[-1]
+    if kept.sum() < q:
+        return starting_point(problem, q, "random", rng)
+    V = vectors[:, kept]
+    X = problem.X - problem.X.mean(axis=0)
+    drawn = X.T @ rng.standard_normal((problem.n, q))
+    return np.linalg.qr(V @ ((V.T @ drawn) / np.sqrt(values[kept])[:, None]))[0].astype(
+        problem.dtype
+    )
 
 
 def _taylor(problem, q):
