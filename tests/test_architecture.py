@@ -18,7 +18,9 @@ from ismlit.estimators.base import PARAMETERS
 PACKAGE = Path(ismlit.__file__).parent
 STOREYS = {
     "": "datasets",
-    "problems": "kernels pairs gamma dependence bandwidth problem normalized grassmann features",
+    "problems": (
+        "span kernels pairs gamma dependence bandwidth problem normalized grassmann features"
+    ),
     "solvers": "lbfgs starts solver optimality spectral",
     "estimators": "base reduction kdac layers early_stopping network",
 }

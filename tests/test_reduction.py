@@ -10,7 +10,8 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets
-from ismlit.estimators import reduction
+from ismlit.estimators import kdac, reduction
+from ismlit.estimators.kdac import KDAC
 from ismlit.estimators.reduction import SemiSupervisedIKDR, SupervisedIKDR, UnsupervisedIKDR
 from ismlit.problems.gamma import label_gamma
 from ismlit.problems.grassmann import principal_angles
@@ -119,14 +120,50 @@ def test_clusters_of_wine_are_its_cultivars(wine, options):
 
 
 def test_the_bandwidth_kept_is_the_one_that_keeps_its_promise(rng, monkeypatch):
-    """Nine shares promise; the two best are held against more turns, the third cannot win."""
+    """Nine shares promise; the two best are held against more turns, the third cannot win.
+
+    The self-tuning kernel is far behind; the winner's end keeps what was promised.
+    """
     promises, held = [0.1, 0.2, 0.9, 0.8, 0.55, 0.0, 0.0, 0.0, 0.0], [0.5, 0.6]
-    values = iter(promises + held)
+    values = iter([*promises, *held, 0.3, 0.6])
     monkeypatch.setattr(reduction, "embedding_silhouette", lambda U, labels: next(values))
     X = rng.standard_normal((40, 3)) + 4 * (np.arange(40) % 2)[:, None]
     model = UnsupervisedIKDR(2, random_state=0).fit(X)
     assert list(values) == [] and model.tried_["silhouette"].tolist() == promises
     assert model.kernel_.sigma == model.tried_["bandwidth"][3]
+
+
+def test_a_bandwidth_that_breaks_its_promise_gives_way_to_the_next(wine, monkeypatch):
+    """What a glimpse promised need not be where the alternation ends: the end is judged too."""
+    X, _ = wine
+    ends = {"solved": []}
+
+    def spied(self, joint, columns, q, W):
+        ends["solved"].append(joint.kernel)
+        return solved(self, joint, columns, q, W)
+
+    def judged(U, labels):  # on all rows, but not at the first bandwidth that is solved with
+        value = silhouette(U, labels)
+        return -1.0 if len(ends["solved"]) == 1 else value
+
+    solved, silhouette = reduction.ClusteringIKDR._solved_with, reduction.embedding_silhouette
+    monkeypatch.setattr(reduction.ClusteringIKDR, "_solved_with", spied)
+    monkeypatch.setattr(reduction, "embedding_silhouette", judged)
+    model = UnsupervisedIKDR(3, random_state=0).fit(X)
+    assert len(ends["solved"]) == 2 and model.kernel_ is ends["solved"][1]
+
+
+@pytest.mark.parametrize("narrow", [0, 1])
+def test_no_bandwidth_is_looked_at_beyond_the_one_where_clusters_fall_apart(
+    narrow, wine, monkeypatch
+):
+    """Whether a narrower one serves again is decided by rounding."""
+    kind = (UnsupervisedIKDR, KDAC)[narrow]
+    module = reduction if kind is UnsupervisedIKDR else kdac
+    values = iter([0.5, 0.6, -1.0])
+    monkeypatch.setattr(module, "embedding_silhouette", lambda U, labels: next(values, 0.4))
+    model = kind(3, random_state=0).fit(wine[0])
+    assert model.tried_["silhouette"].tolist() == [0.5, 0.6] + [-1.0] * 7
 
 
 def test_known_labels_help_where_noise_hides_the_clusters(wine, rng):
@@ -158,8 +195,8 @@ def test_fit_predict_does_not_drop_the_labels(wine):
 
 def test_scores_guide_as_their_labels_do(wine):
     X, y = wine
-    by_label = SemiSupervisedIKDR(3, random_state=0).fit(X, y)
-    by_score = SemiSupervisedIKDR(3, random_state=0).fit(X, np.eye(3)[y])
+    by_label = SemiSupervisedIKDR(3, bandwidth="median", random_state=0).fit(X, y)
+    by_score = SemiSupervisedIKDR(3, bandwidth="median", random_state=0).fit(X, np.eye(3)[y])
     assert_allclose(by_label.W_, by_score.W_, atol=1e-8)
 
 

@@ -2,18 +2,25 @@
 
 ``pytest -p tools.nbval_plugin -p tools.rounding --nbval ... book`` compares every cell with what is
 stored, but hands the notebooks data, random draws and matrices to be decomposed that differ from
-theirs as the arithmetic of two processors does. ``--third K`` (0, 1 or 2) takes a third of the
-notebooks, so that three runs see them all.
+theirs as the arithmetic of two processors does. Figures are compared, too, by eye: seen from afar.
+``--third K`` (0, 1 or 2) takes a third of the notebooks, so that three runs see them all.
 """
 
+import base64
 import functools
+import io
 import zlib
 
 import nbval.plugin
 import numpy as np
+from PIL import Image
+
+from tools.execute_notebooks import FIGURES
 
 SIZE = 1e-13  # relative
-PREPARE = "from tools.rounding import move_inputs; move_inputs(); del move_inputs"
+PREPARE = f"from tools.rounding import move_inputs; move_inputs(); del move_inputs; {FIGURES}"
+FAR = 12  # pixels of a figure that an eye far away sees as one
+SEEN = 0.15  # of the range from black to white: a difference that it notices
 DRAWS = ("standard_normal", "normal", "uniform", "random", "multivariate_normal", "beta", "gamma")
 
 
@@ -80,6 +87,43 @@ def move_inputs():
                 setattr(module, name, _after(function))
 
 
+# ---------------------------------------------------------------- figures
+
+
+def from_afar(png):
+    """A figure's grey values (rows, columns), from 0 to 1, as seen from afar."""
+    drawn = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGBA")
+    paper = Image.new("RGBA", drawn.size, "white")
+    picture = Image.alpha_composite(paper, drawn).convert("L")
+    size = [max(1, side // FAR) for side in picture.size]
+    return np.asarray(picture.resize(size, Image.Resampling.BOX)) / 255
+
+
+def figures(outputs):
+    """The figures among the outputs of a cell, as seen from afar."""
+    return [
+        from_afar(each.data["image/png"]) for each in outputs if "image/png" in each.get("data", {})
+    ]
+
+
+def unlike(before, after):
+    """What of two lists of figures looks different, in words; nothing if they look the same.
+
+    >>> unlike([np.zeros((2, 2))], [np.eye(2)])
+    'figure 1 looks different: by 1.00 of the range from black to white'
+    """
+    for number, (one, other) in enumerate(zip(before, after), 1):
+        if one.shape != other.shape:
+            return f"figure {number} has another size"
+        difference = float(np.abs(one - other).max())
+        if difference > SEEN:
+            return (
+                f"figure {number} looks different: by {difference:.2f} of the range from black to "
+                "white"
+            )
+    return ""
+
+
 # ---------------------------------------------------------------- the plugin
 
 
@@ -98,7 +142,17 @@ def pytest_configure():
         self.kernel.await_reply(message, timeout=60)
         self.kernel.await_idle(message, timeout=60)
 
+    compare = nbval.plugin.IPyNbCell.compare_outputs
+
+    def seen(self, found, stored, skip_compare=None):
+        same = compare(self, found, stored, skip_compare)
+        told = unlike(figures(stored), figures(found))
+        if told:
+            self.comparison_traceback.append(told)
+        return same and not told
+
     nbval.plugin.IPyNbFile.setup = prepared
+    nbval.plugin.IPyNbCell.compare_outputs = seen
 
 
 def pytest_ignore_collect(collection_path, config):

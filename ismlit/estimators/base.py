@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.problems.bandwidth import KERNELS, RULES, kernel_hint
 from ismlit.problems.grassmann import as_frame, column_signs
-from ismlit.problems.span import varying_directions
 from ismlit.problems.kernels import Kernel
+from ismlit.problems.span import varying_directions
 from ismlit.solvers.optimality import Certificate, certify
 from ismlit.solvers.solver import warn_of_components
 from ismlit.solvers.spectral import NORMALIZE

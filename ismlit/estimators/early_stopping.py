@@ -32,8 +32,9 @@ from ismlit.solvers.solver import ism
 from ismlit.solvers.starts import starting_point
 
 ROWS = 150  # by class shares, on which a bandwidth is searched
-PATIENCE = 4  # ridges in a row that may fail to help, once one has helped
+PATIENCE = 2  # ridges in a row that may fail to help, once one has helped
 GAIN = 0.01  # of the score, for anything sharper or deeper
+LOSS = 0.05  # of the accuracy, at most, for it
 SCALE = 5.0  # of the cosines, before they are made probabilities for the score
 
 
@@ -258,8 +259,14 @@ class Tried:
     accuracy: float
 
     def beats(self, other):
-        """Whether it is worth being sharper or deeper than another, or there is no other."""
-        return other is None or self.score > other.score + GAIN
+        """Whether it is worth being sharper or deeper than another, or there is no other.
+
+        Its probabilities must be better, and its answers not much worse: a very sharp layer can
+        put all rows into one class and be punished little for each.
+        """
+        if other is None:
+            return True
+        return self.score > other.score + GAIN and self.accuracy >= other.accuracy - LOSS
 
 
 class Growth:

@@ -110,7 +110,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         infinity being (6.3); towards 0 they interpolate. One network is grown for each in turn,
         and the first that passes `threshold` is kept, else the one with the highest HSIC:
         sharper directions are used only where smoother ones do not separate the classes. With
-        early stopping W ends where it starts, and four ridges that do not help end the search
+        early stopping W ends where it starts, and two ridges that do not help end the search
         once one has helped.
     random_features : int, optional
         Pass so many random Fourier frequencies to the next layer (twice as many columns), in time

@@ -373,7 +373,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
                 labels = cluster_rows(found.U, k, self.random_state)
             else:
                 labels = cluster_rows_given(found.U, k, given, self.random_state)
-            value = self._promise(*_some_rows(found.U, labels))
+            value = self._promise(*_some_rows(found.U, labels)) if self._searched else 0.0
             if best is None or value > best[0]:
                 best = value, joint, found, labels
             if best[0] > -1 and best[0] >= least:
@@ -390,18 +390,26 @@ class ClusteringIKDR(ClusterMixin, Projection):
 
     def predict(self, X) -> np.ndarray:
         """The cluster of each row of X (n_samples, n_features), by its place in the embedding."""
-        U = self._embedded(X)
-        return self._extension.cluster(U)
+        Z = self._projected(X)
+        return self._extension.cluster(self._extension(Z))
 
     def score(self, X, y=None) -> float:
-        """How well the clusters of new rows stand apart: the silhouette in their embedding."""
-        U = self._embedded(X)
+        """How well the clusters of new rows stand apart: the silhouette in their embedding.
+
+        Rows so far from all training rows that the kernel is 0 are left out; where they are more
+        than half, or a cluster is nearly empty, the score is -1.
+        """
+        Z = self._projected(X)
+        near = self._extension.near(Z)
+        if near.mean() < 0.5:  # the kernel tells too few of them what they resemble
+            return -1.0
+        U = self._extension(Z[near])
         return embedding_silhouette(U, self._extension.cluster(U))
 
-    def _embedded(self, X):
+    def _projected(self, X):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=FLOATS, reset=False)
-        return self._extension((X - self.mean_) @ self.W_)
+        return (X - self.mean_) @ self.W_
 
     def _alternated(self, joint, columns, q, W=None, **glimpse):
         """The alternation as asked for or a `glimpse`, from W if given; a warning can wait."""
@@ -445,8 +453,6 @@ class ClusteringIKDR(ClusterMixin, Projection):
         rows = np.sort(np.random.default_rng(0).permutation(len(X))[:SAMPLE])
         sigmas = median_distance(X, max_samples=ROWS) * np.array(SHARES)
         found = self._scanned(joint_of, rows, sigmas, columns, q)[:MOST_SOLVED]
-        if not found:
-            warn_that_none_serves(self)
         if "self_tuning" not in [bandwidth for _, bandwidth, _ in found]:
             found.append((-1.0, "self_tuning", None))
         after = [value - TIE for value, *_ in found[1:]] + [-1.0]
@@ -529,25 +535,14 @@ def _some_rows(U, labels, most=1000):
     return U[rows], labels[rows], rows
 
 
-def warn_that_none_serves(estimator):
-    """Say that no bandwidth tried tells clusters apart."""
+def warn_of_sizes(estimator):
+    """Say that the clusters found are nearly empty, whatever the bandwidth."""
+    sizes = ", ".join(map(str, np.bincount(estimator.labels_)))
     warnings.warn(
         f"no bandwidth tried gives {type(estimator).__name__} n_clusters = {estimator._k} "
-        "clusters of some size (tried_ has a silhouette of -1 throughout): the self-tuning "
-        "kernel is used instead (a new row takes the bandwidth of the nearest training row). Look "
-        "at the sizes of the clusters, or ask for another number",
+        "clusters of some size (tried_ has what each promised, -1 for none): those found hold "
+        f"{sizes} rows. Ask for another number of clusters, or look for outliers",
         stacklevel=6,
-    )
-
-
-def warn_of_sizes(estimator):
-    """Say that the clusters found are nearly empty, at whatever bandwidth."""
-    sizes = np.bincount(estimator.labels_).tolist()
-    warnings.warn(
-        f"{type(estimator).__name__} ends in clusters of {sizes} rows at every bandwidth that "
-        "promised more: these data show no n_clusters = "
-        f"{estimator._k} clusters of some size. Ask for another number, or look for outliers",
-        stacklevel=5,
     )
 
 
@@ -607,6 +602,13 @@ class Extension:
             found.append((K @ self.U - self.mean) / self.values)
         return np.vstack(found)
 
+    def near(self, Z):
+        """Which projected rows Z (m, q) have a training row near, (m,): the kernel is not 0."""
+        if not self.local:
+            return np.ones(len(Z), dtype=bool)
+        sums = [self._kernel(Z[rows]).sum(axis=1) for rows in gen_batches(len(Z), 4096)]
+        return ~_underflows(np.concatenate(sums))
+
     def _brought_near(self, K, Z):
         """K (m, n) of rows Z (m, q), with row sums of at least the least one in training.
 
@@ -615,7 +617,7 @@ class Extension:
         that have the fewest neighbours.
         """
         sums = K.sum(axis=1)
-        lost = sums < np.finfo(K.dtype).tiny / np.finfo(K.dtype).eps
+        lost = _underflows(sums)
         if lost.any():
             K[lost] = 0.0
             K[lost, cdist(Z[lost], self.points).argmin(axis=1)] = 1.0
@@ -636,6 +638,11 @@ class Extension:
     def cluster(self, U):
         """The cluster of each row of an embedding."""
         return self.named[cdist(directions_of_rows(U), self.centres).argmin(axis=1)]
+
+
+def _underflows(sums):
+    """Which sums of kernel values are 0, or so small that their ratios have no digits left."""
+    return sums < np.finfo(sums.dtype).tiny / np.finfo(sums.dtype).eps
 
 
 @dataclass(eq=False, repr=False)

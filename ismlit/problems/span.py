@@ -1,4 +1,4 @@
-"""The directions in which samples vary: constant columns, and those that others determine, add none."""
+"""The directions in which samples vary: constant columns, and what others determine, add none."""
 
 from __future__ import annotations
 

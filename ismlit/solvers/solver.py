@@ -588,7 +588,9 @@ class Climb:
         if self.stationary:
             tested = "" if escape else "; the second order was not tested"
             return True, "the first-order residual is below tol" + tested
-        flat = np.linalg.norm(self.at.gradient) <= self.noise
+        # what is still to be gained, gradient squared over ||Phi||, is then rounding of J as well
+        left = np.linalg.norm(self.at.gradient) ** 2
+        flat = left <= self.noise * max(self.at.size, self.noise)
         return bool(flat), "no step raises the objective above its rounding error"
 
     def as_published(self):
