@@ -24,10 +24,10 @@ SEED ?= 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book lab pdf offline test quick anywhere notebooks experiments bench mutants sabotage lint format lock clean
+.PHONY: help book lab pdf offline test quick rounding anywhere notebooks experiments bench mutants sabotage lint format lock clean
 
 # Several kernels share the cores, so each computes with one BLAS thread.
-book test notebooks: export OMP_NUM_THREADS ?= 1
+book test rounding notebooks: export OMP_NUM_THREADS ?= 1
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -54,6 +54,10 @@ test: $(STAMP) ## lint, tests, notebooks against their stored outputs, book, bro
 quick: $(STAMP) ## lint and the tests of the core, in under a minute: while you work
 	$(LINT)
 	$(PYTEST) -q -n $(JOBS) -m "not slow" $(addprefix tests/test_,$(addsuffix .py,$(CORE)))
+
+rounding: $(STAMP) ## the notebooks with inputs moved by 1e-13: what changes hangs on rounding (THIRD=0, 1, 2)
+	$(PYTEST) -n $(JOBS) --dist loadscope -p tools.rounding $(NBVAL) $(CELLS) \
+		$(if $(THIRD),--third $(THIRD)) book
 
 anywhere: $(STAMP) ## tests and notebooks on every kind of processor (ARGS="--cores Haswell")
 	$(PY) -m tools.anywhere --jobs $(JOBS) $(ARGS)

@@ -341,7 +341,7 @@ def test_the_end_of_a_search_turns_with_the_data(seed):
 def test_a_certificate_says_how_many_starts_agreed(wine):
     X, y = wine
     certificate = SupervisedIKDR(2).fit(X, y).certificate()
-    assert certificate.starts.agreed == 3 <= certificate.starts.tried
+    assert 3 <= certificate.starts.agreed <= certificate.starts.tried <= 10
     assert f"{certificate.starts.agreed} of {certificate.starts.tried} ended here" in str(
         certificate
     )

@@ -162,8 +162,9 @@ def ism(
         Dimension of the subspace, 1 <= q <= d.
     init : {"taylor", "pca", "random", "several"} or orthonormal array of shape (d, q)
         "taylor": the top eigenvectors of Phi_0 (thm-5.3), ties completed by variance.
-        "several": climbs from "taylor", and from others until two agree, on at most 800 samples;
-        the best goes on. Against maxima that are only local.
+        "several": climbs from "taylor" and from at least five other starts, until three agree and
+        none is higher, on at most 800 samples; the best goes on. Against maxima that are only
+        local; it does not exclude them.
     tol : float
         Largest first-order residual at which to stop.
     max_iter : int

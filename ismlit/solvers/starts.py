@@ -14,7 +14,8 @@ from ismlit.problems.grassmann import as_frame, top_eigenvectors
 INITS = ("taylor", "pca", "random", "several")
 SAMPLE = 800  # "several": most samples that it looks at,
 FEW = 5000  # and up to how many the Taylor start is climbed from anew,
-ORDER = ("taylor", "random", "pca") + 12 * ("random",)  # where it starts,
+ORDER = ("taylor", "random", "pca") + 7 * ("random",)  # where it starts,
+LEAST = 6  # starts that are made in any case,
 AGREEING = 3  # ends at the greatest height, after which no other start is tried,
 AGREED = 1e-3  # and the share of a height by which two that are the same may differ
 
@@ -44,10 +45,10 @@ def starting_point(problem, q, init, random_state=None):
 def look_around(problem, q, random_state, climb):
     """The highest W that climbs from the Taylor start and others lead to, and `Starts`.
 
-    One after the other, in `ORDER`, until two have come to the same height and none higher. With
-    many rows, on a sample of them; where another start beats Taylor's there, both climb on all
-    rows. Passes over the sample count for as much as they cost. Without a `random_state` the
-    starts are the same every time.
+    At least six starts are tried, in the order of `ORDER`, until three have come to the same
+    height and none higher. With many rows this is done on a sample of them; where another start
+    beats Taylor's there, both climb on all rows. Passes over the sample count for as much as they
+    cost. Without a `random_state` the starts are the same every time.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def look_around(problem, q, random_state, climb):
             found.append(climb(view, start))
         height = max(J for J, _ in found)
         agreed = sum(J >= height - AGREED * abs(height) for J, _ in found)
-        if agreed == AGREEING:
+        if agreed >= AGREEING and len(found) >= LEAST:
             break
     starts = Starts(len(found), agreed)
     W = max(found, key=lambda pair: pair[0])[1]
