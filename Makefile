@@ -19,7 +19,7 @@ NBVAL := -p tools.nbval_plugin --nbval --nbval-current-env --nbval-sanitize-with
 LINT = $(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy
 QUICK := $(if $(SLOW),, and not slow)$(if $(WEEKLY),, and not weekly)
 CELLS := $(if $(SLOW),,-m "not slow")
-CORE := kernels pairs gamma problem grassmann lbfgs starts bandwidth
+CORE := kernels pairs gamma plain frames lbfgs starts bandwidth
 SEED ?= 1
 
 .DEFAULT_GOAL := help
@@ -53,7 +53,7 @@ test: $(STAMP) ## lint, tests, notebooks against their stored outputs, book, bro
 
 quick: $(STAMP) ## lint and the tests of the core, in under a minute: while you work
 	$(LINT)
-	$(PYTEST) -q -n $(JOBS) -m "not slow" $(addprefix tests/test_,$(addsuffix .py,$(CORE)))
+	$(PYTEST) -q -n $(JOBS) -m "not slow" $(addprefix tests/library/test_,$(addsuffix .py,$(CORE)))
 
 rounding: $(STAMP) ## the notebooks with inputs moved by 1e-13: what changes hangs on rounding (THIRD=0, 1, 2)
 	$(PYTEST) -n $(JOBS) --dist loadscope -p tools.rounding $(NBVAL) $(CELLS) \
@@ -66,12 +66,12 @@ notebooks: $(STAMP) ## execute every notebook in place and store its outputs
 	$(PY) -m tools.execute_notebooks --jobs $(JOBS) $(NB)
 
 experiments: $(STAMP) ## recompute the tables of the thesis (ARGS="table-5.4 --quick")
-	$(PY) -m ismlit.edition.experiments $(ARGS)
+	$(PY) -m ismlit_book.experiments $(ARGS)
 
 bench: $(STAMP) ## time the library and compare (ARGS)
 	$(PY) -m tools.bench $(ARGS)
 
-mutants: $(STAMP) ## mutate the library with mutmut: do its tests notice? (MUTANTS="ismlit.problems.gamma*")
+mutants: $(STAMP) ## mutate the library with mutmut: do its tests notice? (MUTANTS="ismlit.gamma*")
 	$(PIP) --no-build-isolation -e '.[mutants]'
 	OMP_NUM_THREADS=1 $(PY) -m mutmut run --max-children $(JOBS) $(MUTANTS)
 	$(PY) -m mutmut results
@@ -87,14 +87,14 @@ format: $(STAMP) ## let the formatter and the linter mend what they can
 	$(PY) -m ruff format .
 
 lock: ## write the lock of Python 3.11 (UPGRADE=--upgrade for newer versions; needs uv)
-	uv pip compile pyproject.toml --extra book --extra test --universal --python-version 3.11 \
-		--generate-hashes --no-header --no-annotate $(UPGRADE) --quiet --output-file $(LOCK)
+	uv pip compile book/pyproject.toml --extra site --extra test --universal --python-version 3.11 \
+		--no-emit-package ismlit --generate-hashes --no-header --no-annotate $(UPGRADE) --quiet --output-file $(LOCK)
 
 clean: ## remove what was built; the environment, MathJax and the Python for browsers stay
 	rm -rf _build dist mutants .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find book ismlit tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(STAMP): pyproject.toml $(LOCK)
+$(STAMP): pyproject.toml book/pyproject.toml $(LOCK)
 	@command -v $(PYTHON) >/dev/null || \
 		{ echo "error: no $(PYTHON) here; ismlit needs Python 3.11 or newer (make PYTHON=...)" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -103,9 +103,9 @@ $(STAMP): pyproject.toml $(LOCK)
 	$(PYTHON) -m venv $(VENV)
 	@if $(PY) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then set -ex; \
 		$(PIP) --no-deps --require-hashes -r $(LOCK); \
-		$(PIP) --no-deps --no-build-isolation -e .; \
+		$(PIP) --no-deps --no-build-isolation -e . -e ./book; \
 	else set -ex; \
 		$(PIP) 'hatchling>=1.27'; \
-		$(PIP) --no-build-isolation -e '.[book,test]'; \
+		$(PIP) --no-build-isolation -e '.[test,lint]' -e './book[site,test]'; \
 	fi
 	@touch $@

@@ -8,21 +8,21 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOME = {
-    "problems.kernels": (
-        "Gaussian Kernel Linear Multiquadratic Polynomial RelativeGaussian Squared".split()
-    ),
-    "problems.pairs": ["ConstantKernelError", "gram"],
-    "problems.gamma": ["Gamma", "centre", "label_gamma", "one_hot"],
-    "problems.dependence": ["hsic", "normalized_hsic"],
-    "problems.bandwidth": ["median_distance"],
-    "problems.problem": ["Problem"],
-    "solvers.solver": ["ISMResult", "ism", "published_ism"],
-    "solvers.optimality": ["Certificate", "certify"],
-    "estimators.reduction": (
-        "ResponseIKDR SemiSupervisedIKDR SupervisedIKDR UnsupervisedIKDR".split()
-    ),
+    "kernels": "Gaussian Kernel Linear Multiquadratic Polynomial RelativeGaussian Squared".split(),
+    "gamma": ["Gamma", "centre", "label_gamma", "one_hot"],
+    "dependence": ["hsic", "normalized_hsic"],
+    "bandwidth": ["median_distance"],
+    "objectives.grams": ["ConstantKernelError", "gram"],
+    "objectives.plain": ["Problem"],
+    "solvers.ism": ["ism", "published_ism"],
+    "solvers.result": ["ISMResult"],
+    "solvers.certificate": ["Certificate", "certify"],
+    "estimators.supervised": ["SupervisedIKDR"],
+    "estimators.response": ["ResponseIKDR"],
+    "estimators.unsupervised": ["UnsupervisedIKDR"],
+    "estimators.semisupervised": ["SemiSupervisedIKDR"],
     "estimators.kdac": ["KDAC"],
-    "estimators.network": ["KernelDependenceNetwork"],
+    "estimators.network.classifier": ["KernelDependenceNetwork"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -1,18 +1,16 @@
 """What editors and type checkers see: every name, which at run time is loaded when first used."""
 
 from ismlit import datasets
+from ismlit.bandwidth import median_distance
+from ismlit.dependence import hsic, normalized_hsic
 from ismlit.estimators.kdac import KDAC
-from ismlit.estimators.network import KernelDependenceNetwork
-from ismlit.estimators.reduction import (
-    ResponseIKDR,
-    SemiSupervisedIKDR,
-    SupervisedIKDR,
-    UnsupervisedIKDR,
-)
-from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.dependence import hsic, normalized_hsic
-from ismlit.problems.gamma import Gamma, centre, label_gamma, one_hot
-from ismlit.problems.kernels import (
+from ismlit.estimators.network.classifier.classifier import KernelDependenceNetwork
+from ismlit.estimators.response import ResponseIKDR
+from ismlit.estimators.semisupervised import SemiSupervisedIKDR
+from ismlit.estimators.supervised import SupervisedIKDR
+from ismlit.estimators.unsupervised import UnsupervisedIKDR
+from ismlit.gamma import Gamma, centre, label_gamma, one_hot
+from ismlit.kernels import (
     Gaussian,
     Kernel,
     Linear,
@@ -21,10 +19,11 @@ from ismlit.problems.kernels import (
     RelativeGaussian,
     Squared,
 )
-from ismlit.problems.pairs import ConstantKernelError, gram
-from ismlit.problems.problem import Problem
-from ismlit.solvers.optimality import Certificate, certify
-from ismlit.solvers.solver import ISMResult, ism, published_ism
+from ismlit.objectives.grams import ConstantKernelError, gram
+from ismlit.objectives.plain import Problem
+from ismlit.solvers.certificate import Certificate, certify
+from ismlit.solvers.ism import ism, published_ism
+from ismlit.solvers.result import ISMResult
 
 __version__: str
 __all__ = [

@@ -1,6 +1,6 @@
 """Data to try things on: what scikit-learn ships, and generators.
 
-What the thesis used besides is fetched by `ismlit.edition.loaders`.
+What the thesis used besides is fetched by `ismlit_book.loaders`.
 """
 
 from __future__ import annotations

@@ -136,14 +136,14 @@ def pack(members):
 
 
 def own_files():
-    """ismlit with the book's files, and what stands for packages that are not there."""
-    files = {
-        f"site/{path.relative_to(ROOT).as_posix()}": path.read_bytes()
-        for path in (ROOT / "ismlit").rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
+    """The two packages as their wheels have them, and what stands for packages not there."""
+    files = {}
+    for root, package in ((ROOT, "ismlit"), (ROOT / "book", "ismlit_book")):
+        for path in (root / package).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts and path.name[0] != ".":
+                files[f"site/{path.relative_to(root).as_posix()}"] = path.read_bytes()
     for name, data in hatch_build.files(ROOT / "book"):
-        files[f"site/ismlit/edition/_book/{name.as_posix()}"] = data
+        files[f"site/ismlit_book/pages/{name.as_posix()}"] = data
     here = ROOT / "tools" / "in_browser"
     for path in here.rglob("*.py"):
         files[f"site/{path.relative_to(here).as_posix()}"] = path.read_bytes()

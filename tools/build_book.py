@@ -61,7 +61,7 @@ def colab_copies(source, site):
     """
     address = f"git+{toc.config()['repository']['url']}"
     book = f"ismlit-book @ {address}#subdirectory=book"
-    install = f"%pip install -q 'ismlit[notebooks] @ {address}' '{book}'"
+    install = f"%pip install -q 'ismlit[dask,sympy] @ {address}' '{book}'"
     for path in notebooks_of(source):
         notebook = nbformat.read(path, as_version=4)
         notebook.cells.insert(0, nbformat.v4.new_code_cell(install, id="colab"))

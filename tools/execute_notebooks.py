@@ -21,7 +21,7 @@ from tools.warm_kernels import warm
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 300  # seconds a cell
-FIGURES = "from ismlit.edition.figures import register; register(); del register"
+FIGURES = "from ismlit_book.figures.display import register; register(); del register"
 
 
 def missing_data(notebook):
@@ -29,7 +29,7 @@ def missing_data(notebook):
     names = notebook.metadata.get("ismlit", {}).get("requires_data", [])
     if not names:
         return []
-    from ismlit.edition.loaders import is_available
+    from ismlit_book.loaders import is_available
 
     return [name for name in names if not is_available(name)]
 

@@ -1,7 +1,7 @@
-"""What the wheel of the book holds: its claims, numbers and notebooks.
+"""What the wheel of the book holds beside its code and data: the notebooks, as ``ismlit_book/pages``.
 
-Of the notebooks' outputs it gets the badges of the checks, from which `ismlit.edition` knows how a
-claim is known. Hatchling runs this; in a checkout ``book/`` itself is read.
+Of their outputs it gets the badges of the checks, from which `ismlit_book` knows how a claim is
+known. Hatchling runs this; in a checkout the notebooks themselves are read.
 """
 
 import json
@@ -10,9 +10,6 @@ import tempfile
 from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
-
-FOLDERS = ("claims", "results", "thesis")
-
 
 BADGE = 'class="claim '
 
@@ -29,25 +26,27 @@ def stripped(text):
 
 
 def files(book):
-    """(path within it, bytes) of what an installed `ismlit.edition` reads of the book."""
-    for path in sorted(book.rglob("*")):
-        name = path.relative_to(book)
-        if path.suffix == ".ipynb" and ".ipynb_checkpoints" not in name.parts:
-            yield name, stripped(path.read_text(encoding="utf8")).encode()
-        elif name.parts[0] in FOLDERS and path.is_file() and not name.name.startswith("."):
-            yield name, path.read_bytes()
+    """(path within it, bytes) of the notebooks that an installed `ismlit_book` reads."""
+    for path in sorted(book.rglob("*.ipynb")):
+        if ".ipynb_checkpoints" not in path.parts:
+            yield path.relative_to(book), stripped(path.read_text(encoding="utf8")).encode()
 
 
 class BookHook(BuildHookInterface):
-    """Makes the wheel's one folder, ``ismlit_book``."""
+    """Puts the notebooks into the wheel; an editable install reads them where they lie."""
+
+    folder = None
 
     def initialize(self, version, build_data):
+        if version == "editable":
+            return
         self.folder = tempfile.mkdtemp()
         for name, data in files(Path(self.root)):
             place = Path(self.folder, name)
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(data)
-        build_data["force_include"][self.folder] = "ismlit_book"
+        build_data["force_include"][self.folder] = "ismlit_book/pages"
 
     def finalize(self, version, build_data, artifact_path):
-        shutil.rmtree(self.folder)
+        if self.folder:
+            shutil.rmtree(self.folder)

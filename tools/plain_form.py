@@ -16,7 +16,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from ismlit import _MODULE_OF
+import ismlit
 
 STATEMENTS = "Theorem Lemma Proposition Corollary Definition Algorithm Remark Thesis".split()
 
@@ -101,9 +101,9 @@ def as_imported(app, env, node, shown):
     if node["reftype"] != "obj":
         return None
     name = node["reftarget"].removeprefix("ismlit.")
-    if name not in _MODULE_OF:
+    if name not in ismlit.__all__:
         return shown
-    home = f"ismlit.{_MODULE_OF[name]}.{name}"
+    home = f"{getattr(ismlit, name).__module__}.{name}"
     domain = env.get_domain("py")
     return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", home, node, shown)
 

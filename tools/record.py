@@ -17,9 +17,9 @@ from itertools import groupby
 from pathlib import Path
 
 import yaml
+from ismlit_book.record.cells import cells, checked
+from ismlit_book.record.ledger import SIGNS, UNCHECKED, ledger, title
 
-from ismlit.edition.cells import cells, checked
-from ismlit.edition.ledger import SIGNS, UNCHECKED, ledger, title
 from tools.site.formulas import pieces
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -78,10 +78,11 @@ def move_inputs():
 
     np.random.default_rng = default_rng
     np.linalg.eigh, scipy.linalg.eigh = _before(np.linalg.eigh), _before(scipy.linalg.eigh)
-    import ismlit.datasets
-    import ismlit.edition.loaders
+    import ismlit_book.loaders
 
-    for module in (sklearn.datasets, ismlit.datasets, ismlit.edition.loaders):
+    import ismlit.datasets
+
+    for module in (sklearn.datasets, ismlit.datasets, ismlit_book.loaders):
         for name, function in list(vars(module).items()):
             if name.startswith(("load_", "make_")) and callable(function):
                 setattr(module, name, _after(function))

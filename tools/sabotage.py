@@ -31,9 +31,9 @@ from functools import cache, partial
 from pathlib import Path
 
 import yaml
+from ismlit_book.record.cells import checked
 from tqdm import tqdm
 
-from ismlit.edition.cells import checked
 from tools.execute_notebooks import ROOT, notebooks_of
 
 SURVIVORS = Path(__file__).with_name("sabotage_survivors.yml")

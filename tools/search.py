@@ -9,8 +9,8 @@ import json
 import re
 
 from bs4 import BeautifulSoup
+from ismlit_book.record.ledger import ledger
 
-from ismlit.edition.ledger import ledger
 from tools import npm
 from tools.execute_notebooks import ROOT
 from tools.site.formulas import GREEK

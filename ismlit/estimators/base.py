@@ -1,4 +1,4 @@
-"""What the estimators share: one table of parameters, and projections that can be certified."""
+"""What the estimators share: projections that can be certified, fits that fail cleanly."""
 
 from __future__ import annotations
 
@@ -7,109 +7,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
 from itertools import count
-from numbers import Integral, Real
 from types import SimpleNamespace
 from typing import ParamSpec, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import gen_batches
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ismlit.problems.bandwidth import KERNELS, RULES, kernel_hint
-from ismlit.problems.grassmann import as_frame, column_signs
-from ismlit.problems.kernels import Kernel
-from ismlit.problems.span import varying_directions
-from ismlit.solvers.optimality import Certificate, certify
-from ismlit.solvers.solver import warn_of_components
-from ismlit.solvers.spectral import NORMALIZE
-from ismlit.solvers.starts import INITS
+from ismlit.geometry.frames import as_frame, column_signs
+from ismlit.geometry.span import varying_directions
+from ismlit.solvers.certificate import Certificate, certify
+from ismlit.solvers.ism import warn_of_components
 
 FLOATS = (np.float64, np.float32)
-
-# ---------------------------------------------------------------- parameters
-
-
-def whole(value, least):
-    """Whether a value is a whole number of at least so much."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= least
-
-
-def _number(value, least, strict=False):
-    real = isinstance(value, Real) and not isinstance(value, bool) and value == value
-    return real and (value > least if strict else value >= least)
-
-
-def _array(value):
-    return not isinstance(value, str) and np.ndim(value) >= 1
-
-
-def one_of(*names):
-    """The rule of a word from a list."""
-    return lambda value: isinstance(value, str) and value in names, f"one of {names}"
-
-
-def rule(*parts):
-    """A rule that admits what any of its parts admits."""
-    tests = [test for test, _ in parts]
-    words = " or ".join(text for _, text in parts)
-    return lambda value: any(test(value) for test in tests), words
-
-
-NONE = (lambda value: value is None, "None")
-BOOL = (lambda value: isinstance(value, bool | np.bool_), "True or False")
-ARRAY = (_array, "an array")
-WHOLE = (lambda value: whole(value, 1), "a whole number of at least 1")
-ANY_WHOLE = (lambda value: isinstance(value, Integral), "a whole number")
-POSITIVE = (lambda value: _number(value, 0, strict=True), "a number above 0")
-NOT_NEGATIVE = (lambda value: _number(value, 0), "a number of at least 0")
-SHARE = (lambda value: _number(value, 0) and value <= 1, "a number from 0 to 1")
-PART = (lambda value: _number(value, 0, strict=True) and value < 1, "a number between 0 and 1")
-FUNCTION = (callable, "a function")
-DICT = (lambda value: isinstance(value, dict), "a dict")
-KERNEL = (lambda value: isinstance(value, Kernel), "a Kernel")
-
-PARAMETERS = {
-    "n_components": rule(WHOLE, NONE),
-    "n_clusters": WHOLE,  # or None, where labels can tell
-    "n_vectors": rule(WHOLE, NONE),
-    "kernel": rule(KERNEL, one_of(*KERNELS)),
-    "bandwidth": rule(POSITIVE, one_of(*RULES), FUNCTION),
-    "init": rule(one_of(*INITS), ARRAY),
-    "tol": NOT_NEGATIVE,
-    "max_iter": WHOLE,
-    "max_turns": WHOLE,
-    "n_init": WHOLE,
-    "normalize": one_of(*NORMALIZE),
-    "balanced": BOOL,
-    "random_features": rule(WHOLE, NONE),
-    "weight": NOT_NEGATIVE,
-    "n_jobs": rule(ANY_WHOLE, NONE),
-    "callback": rule(FUNCTION, NONE),
-    "verbose": rule(BOOL, ANY_WHOLE),
-}
-"""What each parameter may be: (test, words). One word means one thing in every estimator."""
-
-
-def check_parameters(estimator, **own):
-    """Hold every parameter of an estimator against `PARAMETERS`, or against its `own` rules.
-
-    Raises
-    ------
-    ValueError
-        Names the parameter, the rule, and what came.
-    """
-    rules = PARAMETERS | own
-    for name, value in estimator.get_params(deep=False).items():
-        if name not in rules:  # random_state, which scikit-learn checks where it is used
-            continue
-        test, words = rules[name]
-        if not test(value):
-            hint = kernel_hint(value) if name == "kernel" else ""
-            raise ValueError(
-                f"{name} of {type(estimator).__name__} must be {words}, got {value!r}{hint}"
-            )
 
 
 def watched(estimator, line, seen=lambda at: at):
@@ -148,28 +59,6 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
 
     return guarded
 
-
-def check_labels(y):
-    """Classes of labels y (n,), sorted; a ValueError for a regression target."""
-    y = np.asarray(y)
-    if y.dtype == object and any(label is None for label in y):
-        raise ValueError("y holds None: where only some labels are known, use SemiSupervisedIKDR")
-    if y.dtype.kind == "f" and (y % 1).any():
-        raise ValueError(
-            "Unknown label type: y holds fractions, which are no labels; use ResponseIKDR for a "
-            "response"
-        )
-    check_classification_targets(y)
-    classes = np.unique(y)
-    if y.dtype.kind in "iuf" and len(classes) > max(20, len(y) // 3):
-        raise ValueError(
-            f"y holds {len(classes)} distinct numbers in {len(y)} samples: that is no class label "
-            "but a response; use ResponseIKDR"
-        )
-    return classes
-
-
-# ---------------------------------------------------------------- projections
 
 ROWS = 16384  # looked at at once
 

@@ -14,12 +14,14 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from ismlit.estimators.base import FLOATS, all_or_nothing, check_parameters
-from ismlit.estimators.reduction import BANDWIDTH, ClusteringIKDR
-from ismlit.problems.gamma import guidance_gamma
-from ismlit.problems.pairs import ConstantKernelError
-from ismlit.solvers.solver import ism
-from ismlit.solvers.spectral import JointProblem, cluster_rows, embedding_silhouette
+from ismlit.estimators.base import FLOATS, all_or_nothing
+from ismlit.estimators.clustering import BANDWIDTH, ClusteringIKDR
+from ismlit.estimators.clusters import cluster_rows, embedding_silhouette
+from ismlit.estimators.parameters import check_parameters
+from ismlit.gamma import guidance_gamma
+from ismlit.objectives.grams import ConstantKernelError
+from ismlit.objectives.joint import JointProblem
+from ismlit.solvers.ism import ism
 
 WALK = dict(
     solver=partial(ism, tol=1e-3, max_iter=20, escape=False), max_iter=None, max_turns=10, tol=1e-4

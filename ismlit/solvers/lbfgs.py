@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ismlit.problems.grassmann import outside
+from ismlit.geometry.frames import outside
 
 FADES = 0.8  # what the last steps say of a scaling counts so much less with every step
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
-from ismlit.problems.grassmann import as_frame, top_eigenvectors
+from ismlit.geometry.frames import as_frame, top_eigenvectors
 
 INITS = ("taylor", "pca", "random", "several")
 SAMPLE = 800  # "several": most samples that it looks at,

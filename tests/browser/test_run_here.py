@@ -9,8 +9,8 @@ import json
 import re
 
 import pytest
+from ismlit_book.loaders import REGISTRY, _folder, is_available
 
-from ismlit.edition.loaders import REGISTRY, _folder, is_available
 from tools.browser_python import LARGEST, SITE, about
 from tools.execute_notebooks import ROOT, notebooks_of
 from tools.print_book import serve

@@ -15,8 +15,8 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
+from ismlit_book.record.ledger import ledger
 
-from ismlit.edition.ledger import ledger
 from tools import npm, toc
 from tools.lighten import COLUMN
 from tools.print_book import TYPESET, print_page, serve
@@ -489,8 +489,9 @@ def test_a_slider_changes_the_figure_and_says_its_value(page, on_page):
 
 def test_the_front_page_s_figure_computes_what_the_library_does(on_page):
     """The script's two iterations against those of Python, from three starts."""
+    from ismlit_book.figures.live import degrees, direction, published_path
+
     from ismlit import Gaussian, Problem, ism, label_gamma
-    from ismlit.edition.live import degrees, direction, published_path
 
     tab = on_page("book/intro.html")
     figure, slider = tab.locator(".turning"), tab.locator(".turning").get_by_role("slider")

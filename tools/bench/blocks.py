@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ismlit.problems.features import even_frequencies, waves
+from ismlit.objectives.features import even_frequencies, waves
 
 BLOCK = 1_000_000
 

@@ -5,8 +5,8 @@ import time
 import numpy as np
 from tqdm import tqdm
 
-from ismlit.problems.grassmann import SecondOrder
-from ismlit.solvers.solver import ism
+from ismlit.geometry.second_order import SecondOrder
+from ismlit.solvers.ism import ism
 from tools.bench.problems import CASES
 from tools.bench.rows import Row
 from tools.bench.ways import JUDGED, OURS, SHOWN, climbed, in_the_span, patience, quiet

@@ -4,6 +4,9 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from ismlit.estimators.network.classifier.classifier import KernelDependenceNetwork
+from ismlit_book.experiments.scaling import make_classes
+from ismlit_book.methods.knet import KNetClustering
 from sklearn import datasets as sets
 from sklearn.cluster import SpectralClustering
 from sklearn.metrics import normalized_mutual_info_score
@@ -12,11 +15,9 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC
 
 from ismlit.datasets import make_two_views
-from ismlit.edition.experiments.scaling import make_classes
-from ismlit.edition.knet import KNetClustering
 from ismlit.estimators.kdac import KDAC
-from ismlit.estimators.network import KernelDependenceNetwork
-from ismlit.estimators.reduction import SupervisedIKDR, UnsupervisedIKDR
+from ismlit.estimators.supervised import SupervisedIKDR
+from ismlit.estimators.unsupervised import UnsupervisedIKDR
 from tools.bench.rows import Row, compared, take_turns
 from tools.bench.ways import quiet
 

@@ -13,7 +13,7 @@ PROGRAM = """
 import json, os, resource, sys, time, warnings
 import numpy as np
 from ismlit import Gaussian, Problem, SupervisedIKDR, label_gamma, median_distance
-from ismlit.edition.experiments.scaling import make_classes
+from ismlit_book.experiments.scaling import make_classes
 warnings.simplefilter("ignore")
 n, d, classes, features, what = {size!r}
 if what == "blocks":

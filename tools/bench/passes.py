@@ -3,14 +3,15 @@
 from functools import partial
 
 import numpy as np
+from ismlit_book.experiments.scaling import make_classes
 from joblib import parallel_config
 
-from ismlit.edition.experiments.scaling import make_classes
-from ismlit.problems.bandwidth import median_distance
-from ismlit.problems.gamma import label_gamma
-from ismlit.problems.grassmann import SecondOrder, extreme_eigenvectors
-from ismlit.problems.kernels import Gaussian
-from ismlit.problems.problem import Problem
+from ismlit.bandwidth import median_distance
+from ismlit.gamma import label_gamma
+from ismlit.geometry.frames import extreme_eigenvectors
+from ismlit.geometry.second_order import SecondOrder
+from ismlit.kernels import Gaussian
+from ismlit.objectives.plain import Problem
 from tools.bench.rows import Row, take_turns
 
 SIZES = [(n, d) for n in (2000, 8000) for d in (20, 100, 784)]

@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 
 import numpy as np
+from ismlit_book import loaders
+from ismlit_book.experiments.scaling import make_classes
 from sklearn import datasets as sets
 from sklearn.preprocessing import scale
 
-from ismlit.edition import loaders
-from ismlit.edition.experiments.scaling import make_classes
-from ismlit.problems.bandwidth import as_kernel, neighbour_distance
-from ismlit.problems.gamma import embedding_gamma, label_gamma
-from ismlit.problems.kernels import RelativeGaussian
-from ismlit.problems.pairs import Pairs
-from ismlit.problems.problem import Problem
-from ismlit.solvers.spectral import Affinity
+from ismlit.bandwidth import as_kernel, neighbour_distance
+from ismlit.gamma import embedding_gamma, label_gamma
+from ismlit.kernels import RelativeGaussian
+from ismlit.objectives.affinity import Affinity
+from ismlit.objectives.pairs import Pairs
+from ismlit.objectives.plain import Problem
 
 
 def toy(name):

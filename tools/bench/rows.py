@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-HISTORY = Path(__file__).resolve().parents[2] / "book" / "results" / "bench.json"
+HISTORY = Path(__file__).resolve().parents[2] / "book" / "ismlit_book" / "results" / "bench.json"
 PACKAGES = "numpy", "scipy", "scikit-learn"
 EXPLAINED = {
     "one pass / floor": "where exp has eight lanes, distances, weights and sums cost as much",

@@ -6,14 +6,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
+from ismlit_book.methods.baselines import (
+    dimension_growth,
+    grassmann_trust_region,
+    stiefel_descent,
+)
 from numpy.linalg import norm
 from scipy.optimize import minimize
 
-from ismlit.edition.baselines import dimension_growth, grassmann_trust_region, stiefel_descent
-from ismlit.problems.grassmann import outside
-from ismlit.problems.problem import Problem
+from ismlit.geometry.frames import outside
+from ismlit.objectives.plain import Problem
+from ismlit.solvers.ism import ism, published_ism
 from ismlit.solvers.lbfgs import Memory
-from ismlit.solvers.solver import ism, published_ism
 from ismlit.solvers.starts import starting_point
 
 SLOWEST = 40  # times as long as ours, after which a way is stopped at the latest

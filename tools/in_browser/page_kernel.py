@@ -94,7 +94,7 @@ def show(data, metadata=None):
 
 def drawn(figure):
     """A figure as the book's notebooks show it, and what is said of it."""
-    from ismlit.edition import figures
+    from ismlit_book.figures import display as figures
 
     return figures.bundle(figure)
 
@@ -163,7 +163,7 @@ def start(page):
     import IPython
     from IPython.display import display
 
-    import ismlit
+    from ismlit_book.files import pages
 
     OF_THE_PAGE.close()
     OF_THE_PAGE.enter_context(warnings.catch_warnings())
@@ -173,8 +173,7 @@ def start(page):
     sys.modules["__main__"] = SPACE = types.ModuleType("__main__")
     SPACE.__dict__["__builtins__"] = __builtins__
     SPACE.display, SPACE.get_ipython = display, IPython.get_ipython
-    folder = os.path.join(os.path.dirname(ismlit.__file__), "edition", "_book")
-    os.chdir(os.path.join(folder, os.path.dirname(page)))
+    os.chdir(pages() / os.path.dirname(page))
 
 
 def run(source, name):

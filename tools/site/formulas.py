@@ -11,7 +11,7 @@ from functools import cache
 from html import escape
 from typing import NamedTuple
 
-from ismlit.edition.ledger import KINDS, ledger
+from ismlit_book.record.ledger import KINDS, ledger
 
 GREEK = (
     "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi psi "
@@ -77,7 +77,7 @@ def pieces(text):
 
     Examples
     --------
-    >>> from ismlit.edition.ledger import Sentence
+    >>> from ismlit_book.record.ledger import Sentence
     >>> from tools.site.formulas import pieces
     >>> [piece.kind for piece in pieces(Sentence("By (5.2) it has $Phi W = W Lambda$."))]
     ['text', 'claim', 'text', 'tex', 'text']

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from ismlit.edition.ledger import (
+from ismlit_book.record.ledger import (
     MARKS,
     SIGNS,
     STANDS,
@@ -17,6 +17,7 @@ from ismlit.edition.ledger import (
     used_by,
     wrong_below,
 )
+
 from tools.site.layers import HEIGHT, draw
 
 MAIN = "thm lem def cor prop alg tab fig".split()

@@ -11,10 +11,10 @@ import argparse
 import csv
 import io
 
-from ismlit.edition.cells import cells, known, known_by_scope, link, unproved
-from ismlit.edition.experiments import report
-from ismlit.edition.files import book, is_checkout
-from ismlit.edition.ledger import (
+from ismlit_book.experiments import report
+from ismlit_book.files import is_checkout, pages
+from ismlit_book.record.cells import cells, known, known_by_scope, link, unproved
+from ismlit_book.record.ledger import (
     MARKS,
     SLIPS,
     TITLES,
@@ -23,6 +23,7 @@ from ismlit.edition.ledger import (
     tally,
     title,
 )
+
 from tools.site.templates import render
 from tools.site.verdicts import errata, tables
 
@@ -70,7 +71,7 @@ def write():
     if not is_checkout():
         raise SystemExit("no book here: run this in a clone of the repository")
     for name, text in pages().items():
-        (book() / name).write_text(text, encoding="utf-8")
+        (pages() / name).write_text(text, encoding="utf-8")
 
 
 # ---------------------------------------------------------------- the same as tables

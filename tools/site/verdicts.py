@@ -17,16 +17,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 from docutils import nodes
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
-from sphinx.util.docutils import SphinxDirective
-
-import ismlit
-from ismlit.edition.cells import cells, known, notebooks
-from ismlit.edition.evidence import KNOWN
-from ismlit.edition.experiments import report
-from ismlit.edition.ledger import (
+from ismlit_book.experiments import report
+from ismlit_book.record.cells import cells, known, notebooks
+from ismlit_book.record.evidence import KNOWN
+from ismlit_book.record.ledger import (
     KINDS,
     SCOPES,
     SIGNS,
@@ -42,6 +36,12 @@ from ismlit.edition.ledger import (
     used_by,
     wrong_below,
 )
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+from sphinx.util.docutils import SphinxDirective
+
+import ismlit
 from tools.site import formulas, graph
 from tools.site.templates import environment
 

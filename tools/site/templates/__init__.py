@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ismlit.edition import templates
+from ismlit_book.figures import templates
 
 
 def environment(filters):

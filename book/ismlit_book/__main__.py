@@ -1,0 +1,87 @@
+"""List claims by chapter and verdict; say all about one; run its check again."""
+
+import argparse
+
+try:
+    import yaml  # noqa: F401
+
+    from ismlit_book.record import ledger as rows
+    from ismlit_book.record.cells import cells, known, rerun
+    from ismlit_book.record.evidence import KNOWN
+except ModuleNotFoundError as error:  # the library does without what the book needs
+    raise SystemExit(
+        f"{error.name} is missing. In a clone of the project: pip install . ./book"
+    ) from error
+
+
+def describe(claim_id):
+    """All about one claim, as lines of text."""
+    claim, where = rows.ledger()[claim_id], cells().get(claim_id, [])
+    slip = f" ({claim.slip})" if claim.slip else ""
+    yield f"{claim.id}: {claim.verdict}{slip}"
+    yield f"  {claim.where}; {rows.TITLES[claim.chapter]}"
+    yield f"  says   {claim.says}"
+    yield f"  scope  {claim.scope}"
+    yield f"  known  {', '.join(filter(None, known().get(claim_id, ('no cell',))))}"
+    if claim.note:
+        yield f"  note   {claim.note}"
+    for name, ids in (("uses", claim.uses), ("used by", rows.used_by(claim_id))):
+        if ids:
+            yield f"  {name:6} {', '.join(ids)}"
+    for path, heading in dict.fromkeys((place.path, place.heading) for place in where):
+        yield f"  cell   book/{path.as_posix()}, {heading}"
+
+
+FILTERS = ("chapter", "verdict", "scope", "slip")
+
+
+def main(arguments=None):
+    """List claims by chapter and verdict; say all about one; run its check again."""
+    parser = argparse.ArgumentParser(prog="python -m ismlit_book", description=main.__doc__)
+    parser.add_argument("id", nargs="*", help="say all about these claims")
+    parser.add_argument("--run", action="store_true", help="run their cells again")
+    parser.add_argument("--chapter", choices=rows.TITLES, help="only claims of this part")
+    parser.add_argument("--verdict", choices=rows.VERDICTS, help="only claims with this verdict")
+    parser.add_argument("--known", choices=KNOWN, help="only claims that are known so")
+    parser.add_argument("--scope", choices=rows.SCOPES, help="only claims of this scope")
+    parser.add_argument("--slip", choices=rows.SLIPS, help="only claims with this fault in print")
+    parser.add_argument("--find", default="", help="only claims that contain this text")
+    options = parser.parse_args(arguments)
+    unknown = [claim_id for claim_id in options.id if claim_id not in rows.ledger()]
+    if unknown:
+        parser.error(f"not in the ledger: {', '.join(unknown)}")
+    if options.run and not options.id:
+        parser.error("--run needs the id of a claim")
+    chosen = [vars(options)[name] for name in (*FILTERS, "known", "find")]
+    if options.id and any(chosen):
+        parser.error("either ids, or --chapter, --verdict, --known, --scope, --slip and --find")
+    if not options.id:
+        _list(options)
+    for claim_id in options.id:
+        print("\n".join(describe(claim_id)))
+        if options.run:
+            try:
+                rerun(claim_id)
+            except rows.ClaimError as error:
+                parser.exit(1, f"{error}\n")
+
+
+def _list(options):
+    """Print the claims asked for, part by part."""
+    how = known()
+    chosen = [
+        claim
+        for claim in rows.ledger().values()
+        if all(vars(options)[f] in (None, getattr(claim, f)) for f in FILTERS)
+        and options.known in (None, how.get(claim.id, ("",))[0])
+        and options.find.lower() in f"{claim.id} {claim.where} {claim.says} {claim.note}".lower()
+    ]
+    for title, claims in rows.by_chapter(chosen).items():
+        print(f"\n{title}: {rows.tally(claims)}")
+        for claim in claims:
+            kind = how.get(claim.id, ("",))[0]
+            print(f"  {claim.id:30} {claim.verdict:19} {kind:14} {claim.says}")
+
+
+if __name__ == "__main__":
+    main()

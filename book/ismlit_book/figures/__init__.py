@@ -1,0 +1,1 @@
+"""What the pages draw, and how a notebook shows it."""

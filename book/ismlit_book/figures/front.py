@@ -1,0 +1,80 @@
+"""Two pictures by which the site is shared, drawn from the front page's example.
+
+``python -m ismlit_book.figures.front`` draws the one that other sites show with a link to it, and the
+README's, which moves.
+"""
+
+import io
+
+from ismlit_book.files import is_checkout, pages
+
+
+def drawing(step, size=(12.0, 6.3)):
+    """The front page's samples, both lines and the objective after `step` steps: a figure."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+    from ismlit.objectives.plain import Problem
+
+    from ismlit_book.figures.live import (
+        direction,
+        example,
+        published_path,
+        safeguarded_path,
+    )
+    from ismlit_book.figures.plots import LINES, look
+
+    X, y, gamma, kernel = example()
+    problem = Problem(X, gamma, kernel)
+    start = np.linalg.eigh(problem.phi_0())[1][:, -1:]
+    figure, (left, right) = plt.subplots(1, 2, figsize=size, layout="constrained")
+    for k in range(2):
+        left.plot(*X[y == k].T, ls="", alpha=0.7, **(look(k + 2) | {"ms": 9}))
+    grid = np.arange(0, 181, 2)
+    height = np.array([problem.objective(direction(angle)) for angle in grid])
+    right.plot(grid, 100 * height / height.max(), color="gray")
+    paths = {"published": published_path, "with the level shift": safeguarded_path}
+    for k, (name, path) in enumerate(paths.items()):
+        angles = path(problem, start, step)
+        colour = ("#D55E00", "#0072B2")[k]
+        way = direction(angles[-1])[:, 0]
+        left.axline((0, 0), way, color=colour, ls=LINES[1 - k], lw=4)
+        share = [100 * problem.objective(direction(a)) / height.max() for a in angles]
+        right.plot(angles, share, "o", color=colour, alpha=0.4)
+        right.plot(angles[-1:], share[-1:], "o", color=colour, ms=16, label=name)
+    left.set(xticks=[], yticks=[], aspect="equal")
+    right.set(xlabel="angle of the line", ylabel="objective, percent", xticks=(0, 90, 180))
+    right.legend(loc="upper right", fontsize="large")
+    return figure
+
+
+def picture(figure, dpi):
+    """A figure as PNG of 64 colours, in bytes; it is closed."""
+    import matplotlib.pyplot as plt
+    from PIL import Image
+
+    large, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(large, format="png", dpi=dpi)
+    plt.close(figure)
+    Image.open(large).convert("P", palette=Image.Palette.ADAPTIVE, colors=64).save(small, "png")
+    return small.getvalue()
+
+
+def draw(steps=9):
+    """Write ``book/static/social.png`` and the README's ``book/static/turning.gif``."""
+    from PIL import Image
+
+    if not is_checkout():
+        raise SystemExit("no book here: run this in a clone of the repository")
+    frames = []
+    for step in range(steps + 1):
+        figure = drawing(step)
+        if step == 5:
+            figure.savefig(pages() / "static" / "social.png", dpi=100)
+        frames.append(Image.open(io.BytesIO(picture(figure, dpi=64))))
+    first, *others = frames
+    options = {"save_all": True, "append_images": others, "duration": 900, "loop": 0}
+    first.save(pages() / "static" / "turning.gif", **options)
+
+
+if __name__ == "__main__":
+    draw()

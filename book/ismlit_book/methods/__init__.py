@@ -1,0 +1,1 @@
+"""Methods that the book compares with, and what measures them."""

@@ -1,0 +1,1 @@
+"""The record: claims, the evidence for each, and the checks that reach a verdict."""

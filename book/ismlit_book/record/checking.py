@@ -1,0 +1,145 @@
+"""What a cell of the book calls to hold its evidence against the ledger."""
+
+import os
+import sys
+from html import escape
+from itertools import groupby
+from pathlib import Path
+
+from ismlit_book.files import pages
+from ismlit_book.record.evidence import KNOWN, Evidence
+from ismlit_book.record.ledger import SIGNS, ClaimError, ledger
+
+
+def check(*ids_and_evidence, against=None):
+    """Hold evidence against the ledger, and show a badge: one for claims of the same verdict.
+
+    Parameters
+    ----------
+    *ids_and_evidence : str, then Evidence
+        One or more claims, written out, since the ledger finds its cells by reading them; then
+        one or more pieces of evidence, for each of these claims.
+    against : Evidence, optional
+        For "holds as corrected": the `counterexample` to the printed form. The other evidence is
+        for the corrected one.
+
+    Raises
+    ------
+    ClaimError
+        If the evidence contradicts the ledger, or is of a kind that cannot carry the verdict.
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> from ismlit_book import check, derived
+    >>> x = sp.Symbol("x")
+    >>> check("eq-5.2", derived(sp.diff(x**2, x), 2 * x))
+    eq-5.2: holds · derived · rejected: doubled, negated
+    """
+    ids = [a for a in ids_and_evidence if isinstance(a, str)]
+    evidence = [a for a in ids_and_evidence if not isinstance(a, str)]
+    for value in [*evidence, *([against] if against is not None else [])]:
+        if not isinstance(value, Evidence):
+            raise TypeError(f"evidence must be derived(...), drawn(...), ..., got {value!r}")
+    found = outcome(evidence, against)
+    for claim_id in ids:
+        if claim_id not in ledger():
+            raise ClaimError(f"{claim_id} is not in the ledger; add a row to book/claims")
+        verdict = ledger()[claim_id].verdict
+        if verdict not in found:
+            raise ClaimError(f"{claim_id}: the ledger says {verdict!r}, the evidence {found}")
+    by_verdict = groupby(ids, key=lambda claim_id: ledger()[claim_id].verdict)
+    _show([Badge(tuple(alike), verdict, evidence) for verdict, alike in by_verdict])
+
+
+def outcome(evidence, against=None):
+    """The verdicts that evidence can carry, as a tuple; with a reason in it when there is none.
+
+    "Reproduced in part" takes named cells: the badge shows each with its sign, in a text that the
+    notebooks' stored outputs hold, so that one which comes out otherwise than before is noticed.
+    """
+    kinds = {e.known for e in evidence}
+    failed = "; ".join(e.detail or e.known for e in evidence if not e.holds)
+    if not evidence:
+        return ("none is given",)
+    if against is not None:
+        if against.known != "counterexample" or "counterexample" in kinds:
+            return ("against the printed form takes a counterexample, the corrected one does not",)
+        if not against.holds:
+            return ("the printed form holds",)
+        return ("holds as corrected",) if not failed else (f"the corrected form fails: {failed}",)
+    if kinds == {"counterexample"}:
+        return ("fails",) if not failed else ("the printed form holds",)
+    if "counterexample" in kinds:
+        return ("a counterexample stands beside evidence for the claim",)
+    if not failed:
+        return ("holds", "definition", "reproduced")
+    if any(any(e.cells.values()) for e in evidence) and all(e.holds or e.cells for e in evidence):
+        return ("reproduced in part",)
+    if any(e.holds for e in evidence):
+        return ("part of it comes out: name its cells, {column: whether it comes out}",)
+    return "not reproduced", f"it fails: {failed}"
+
+
+class Badge:
+    """Claims with one verdict and how they are known, as text and as HTML."""
+
+    def __init__(self, ids, verdict, evidence):
+        self.ids, self.verdict = ids, verdict
+        self.known = min((e.known for e in evidence), key=KNOWN.index)
+        best = [e for e in evidence if e.known == self.known]
+        self.detail = "; ".join(e.detail for e in best if e.detail)
+        self.rejected = sorted({name for e in best for name in e.rejected})
+        self.cells = {name: ok for e in evidence for name, ok in e.cells.items()}
+        self.steps = [step for e in best for step in e.steps]
+
+    def parts(self):
+        """What follows the verdict: how it is known, over what, and the cells of a row."""
+        yield self.known + (f": {self.detail}" if self.detail else "")
+        if self.cells:
+            yield ", ".join(f"{name} {'✓' if ok else '✗'}" for name, ok in self.cells.items())
+
+    def text(self):
+        """One stable line for each claim."""
+        spoilt = [f"rejected: {', '.join(self.rejected)}"] if self.rejected else []
+        told = " · ".join([self.verdict, *self.parts(), *spoilt])
+        return "\n".join(f"{claim_id}: {told}" for claim_id in self.ids)
+
+    def html(self):
+        """The same with a sign, a class for the colour and links to the ledger's rows."""
+        known, *rest = map(escape, self.parts())
+        row = f"{_to_the_root()}ledger.html#claim-"
+        links = " ".join(
+            f'<a href="{row}{name}"><code>{escape(name)}</code></a>' for name in self.ids
+        )
+        steps = "".join(f"<li>{escape(step)}</li>" for step in self.steps)
+        more = f"<details><summary>{known}</summary><ol>{steps}</ol></details>" if steps else known
+        tail = "".join(f" <small>{part}</small>" for part in rest)
+        if self.rejected:
+            names = escape(", ".join(self.rejected))
+            n = len(self.rejected)
+            variants = "variant" if n == 1 else "variants"
+            tail += f' <small title="{names}">· {n} spoilt {variants} rejected</small>'
+        return (
+            f'<div class="claim v-{self.verdict.replace(" ", "-")}">'
+            f"<b>{SIGNS[self.verdict]} {self.verdict}</b> {links} <span>{more}</span>{tail}</div>"
+        )
+
+
+def _to_the_root():
+    """The way from this notebook to the book's first page."""
+    here = Path(os.getcwd())
+    return "../" * len(here.relative_to(pages()).parts) if here.is_relative_to(pages()) else ""
+
+
+def _show(badges):
+    """As HTML where a notebook runs, else as text."""
+    text = "\n".join(badge.text() for badge in badges)
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None:
+        print(text)
+        return
+    from IPython.display import display
+
+    html = "\n".join(badge.html() for badge in badges)
+    display({"text/plain": text, "text/html": html}, raw=True)

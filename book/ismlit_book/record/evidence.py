@@ -1,0 +1,365 @@
+"""How the book knows a claim: evidence as a value that carries out what it says.
+
+`derived` by algebra, `proof` in steps, `exhaustive` over all cases, `drawn` over random ones,
+`counterexample` against what is printed; of tables, `recomputed` in the notebook, `from_store` of
+what an experiment stored, `from_print` on the thesis's numbers alone; and `one_case`.
+
+Each is tried on spoilt variants of itself. One that a variant passes too is refused.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ismlit_book.record import tables
+from ismlit_book.record.draws import KERNELS, SIZES, Draw
+from ismlit_book.record.ledger import MARKS
+from ismlit_book.record.statements import as_statement
+
+KNOWN = tuple(MARKS)
+"""How the book can know a claim, from the strongest to the weakest."""
+
+GENERAL = ("derived", "exhaustive", "drawn")
+"""What a claim about all cases needs."""
+
+FEWEST = 100
+"""Draws that a general claim needs."""
+
+
+class EvidenceError(ValueError):
+    """Evidence that cannot show what it is meant to show."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was tried, and how it came out.
+
+    Attributes
+    ----------
+    known : str
+        One of `KNOWN`.
+    holds : bool
+        Whether what was tried came out; of a counterexample, whether the printed form fails.
+    detail : str
+        Over what it was tried, in words.
+    rejected : tuple of str
+        The spoilt variants, each of which came out otherwise.
+    cells : dict
+        Of a row of a table, {column: whether it comes out}.
+    steps : tuple of str
+        Of a proof, the reasons.
+    """
+
+    known: str
+    holds: bool
+    detail: str = ""
+    rejected: tuple = ()
+    cells: dict = field(default_factory=dict)
+    steps: tuple = ()
+
+
+# ---------------------------------------------------------------- general
+
+
+def derived(*what):
+    """An identity or an inequality between formulas, for every value of their symbols.
+
+    Parameters
+    ----------
+    *what : two sympy objects, or `at_most` of two
+
+    Raises
+    ------
+    EvidenceError
+        If there is no symbol, so that it is one case.
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> from ismlit_book import derived
+    >>> x = sp.Symbol("x")
+    >>> derived(sp.diff(x**3 + x, x), 3 * x**2 + 1).rejected
+    ('doubled', 'negated', 'a term lost')
+    """
+    statement = _statement(what)
+    if not statement.is_symbolic:
+        raise EvidenceError("there is no symbol in it: it is one case")
+    return _tried("derived", statement)
+
+
+def proof(steps):
+    """A written argument whose steps are checked; known as drawn if all of them are.
+
+    Parameters
+    ----------
+    steps : dict
+        {the reason in words: evidence}, each `derived`, `exhaustive`, `drawn` or a `proof`.
+
+    Raises
+    ------
+    EvidenceError
+        If a step is known from less.
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> from ismlit_book import at_most, derived, proof
+    >>> a, b = sp.symbols("a b", real=True)
+    >>> square = derived((a - b) ** 2, a**2 - 2 * a * b + b**2)
+    >>> found = proof({"a square is expanded": square, "it is no less than 0":
+    ...                derived(at_most(0, (a - b) ** 2))})
+    >>> found.known, found.detail
+    ('derived', '2 steps')
+    """
+    for reason, step in steps.items():
+        if step.known not in GENERAL:
+            raise EvidenceError(f"the step {reason!r} is known from {step.known!r} only")
+    rejected = sorted({name for step in steps.values() for name in step.rejected})
+    n_drawn = sum(step.known == "drawn" for step in steps.values())
+    detail = f"{len(steps)} steps" + (f", {n_drawn} of them drawn" if n_drawn else "")
+    return Evidence(
+        "drawn" if n_drawn == len(steps) else "derived",
+        all(step.holds for step in steps.values()),
+        detail,
+        tuple(rejected),
+        steps=tuple(steps),
+    )
+
+
+def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, spoilt=()):
+    """A claim tried on `n` random cases.
+
+    Parameters
+    ----------
+    n : int
+        Cases in which its hypotheses are met, at least 100.
+    case : callable
+        ``case(draw)`` takes from a `Draw` what it speaks of, and returns a pair (left, right) to
+        be compared, `at_most`, `equal`, a bool, or None where the hypotheses are not met.
+    tol : float
+        Of the comparison, relative to the scale of both sides.
+    sizes, kernels : the family, see `Draw`
+    seed : int
+    spoilt : callable or sequence of callables
+        The case with something wrong in it, such as a lost hypothesis; it must fail in at least
+        one draw.
+
+    Raises
+    ------
+    EvidenceError
+        For fewer than 100 cases, or if the hypotheses are met too seldom to find `n`.
+
+    Examples
+    --------
+    >>> from ismlit_book import drawn
+    >>> found = drawn(100, lambda draw: ((draw.X @ draw.W).T, draw.W.T @ draw.X.T))
+    >>> found.holds, found.detail, found.rejected
+    (True, '100 draws, 3 sizes', ('doubled', 'negated', 'random'))
+    """
+    if n < FEWEST:
+        raise EvidenceError(f"a general claim needs at least {FEWEST} draws, got {n}")
+    make = lambda index, spoil=None: Draw(index, seed, sizes, kernels, spoil)
+    met, taken, trial = [], {}, _Trial(tol)
+    offered, index = set(), 0
+    while len(met) < n:
+        if index >= 100 * n:
+            raise EvidenceError(f"the hypotheses are met in {len(met)} of {index} draws only")
+        draw = make(index)
+        outcome = case(draw)
+        if outcome is not None:
+            met.append(index)
+            offered |= draw.offered
+            for what, value in draw.taken.items():
+                taken.setdefault(what, set()).add(value)
+            if not trial.add(outcome):
+                return Evidence("drawn", False, f"fails in draw {index} of seed {seed}")
+        index += 1
+    for spoil in sorted(offered):
+        trial.spoil(f"{spoil} input", (case(make(k, spoil)) for k in met))
+    for k, wrong in enumerate([spoilt] if callable(spoilt) else spoilt, 1):
+        name = getattr(wrong, "__name__", "")
+        name = f"spoilt case {k}" if name in ("", "<lambda>") else name.replace("_", " ")
+        trial.spoil(name, (wrong(make(i)) for i in range(index)))
+    return Evidence("drawn", True, _family(len(met), taken), trial.rejected())
+
+
+def _family(n, taken):
+    parts = [f"{n} draws"]
+    parts += [f"{len(taken[k])} {k}" for k in ("sizes", "kernels") if len(taken.get(k, ())) > 1]
+    if len(taken.get("kernels", ())) == 1:
+        parts.append(f"{next(iter(taken['kernels']))} kernel")
+    if {"positive", "negative"} <= taken.get("Gammas", set()):
+        parts.append("Gammas of both signs")
+    return ", ".join(parts)
+
+
+def exhaustive(items, case, *, tol=1e-10, spoilt=()):
+    """A claim tried on all of its cases, where they are finitely many.
+
+    Parameters
+    ----------
+    items : iterable
+        All cases.
+    case : callable
+        ``case(item)`` returns what a case of `drawn` returns.
+    spoilt : callable or sequence of callables, as in `drawn`
+
+    Examples
+    --------
+    >>> from ismlit_book import exhaustive
+    >>> exhaustive(range(1, 9), lambda n: (sum(range(n + 1)), n * (n + 1) / 2)).detail
+    'all 8 cases'
+    """
+    items, trial = list(items), _Trial(tol)
+    outcomes = [trial.add(case(item)) for item in items]
+    for k, wrong in enumerate([spoilt] if callable(spoilt) else spoilt, 1):
+        trial.spoil(f"spoilt case {k}", map(wrong, items))
+    holds = all(outcomes)
+    return Evidence(
+        "exhaustive", holds, f"all {len(items)} cases", trial.rejected() if holds else ()
+    )
+
+
+# ---------------------------------------------------------------- one statement
+
+
+def one_case(*what, tol=1e-10, spoilt=None):
+    """A statement about one instance: an example, or a definition exercised.
+
+    Parameters
+    ----------
+    *what : two sides, or one statement
+    spoilt : a statement or a pair, or a callable that returns one, optional
+        The same with something wrong in it, which must come out false.
+
+    Examples
+    --------
+    >>> from ismlit_book import one_case
+    >>> one_case(2 + 2, 4).rejected
+    ('doubled', 'negated')
+    """
+    return _tried("one case", _statement(what, tol), spoilt)
+
+
+def recomputed(*what, tol=1e-10, spoilt=None):
+    """Numbers of the thesis beside those this notebook computed; see `from_store`."""
+    return _table("recomputed", what, tol, spoilt)
+
+
+def from_store(table, *what, tol=1e-10, spoilt=None):
+    """Numbers of the thesis beside those an experiment stored in book/ismlit_book/results.
+
+    Parameters
+    ----------
+    table : str or tuple of str
+        The file, which this notebook must have read.
+    *what : a statement, two sides, or {column: whether it comes out}
+
+    Examples
+    --------
+    >>> from ismlit_book import from_store, results
+    >>> rows = results("table-3.1")
+    >>> from_store("table-3.1", {"NMI": True, "cost": False}).holds
+    False
+    """
+    _must_be_read(table, tables.READ["results"])
+    return _table("stored", what, tol, spoilt)
+
+
+def from_print(table, *what, tol=1e-10, spoilt=None):
+    """Arithmetic on the numbers that the thesis prints (book/ismlit_book/thesis), and on nothing else."""
+    _must_be_read(table, tables.READ["thesis"])
+    return _table("printed", what, tol, spoilt)
+
+
+def counterexample(*printed, tol=1e-10, spoilt=None):
+    """What is printed is false here.
+
+    Parameters
+    ----------
+    *printed : two sides, or one statement
+        As printed: it must come out false.
+    spoilt : a statement or a pair, or a callable that returns one, optional
+        A case in which it is true, so that the test can come out otherwise.
+
+    Examples
+    --------
+    >>> from ismlit_book import counterexample
+    >>> found = counterexample((-1) * (-1), -1)
+    >>> found.holds, found.detail
+    (True, 'exact')
+    """
+    statement = _statement(printed, tol)
+    rejected = ()
+    if spoilt is not None:
+        if not as_statement(spoilt() if callable(spoilt) else spoilt, tol).holds():
+            raise EvidenceError("the printed form is false in the spoilt case, too")
+        rejected = ("a case in which it is true",)
+    exact = "exact" if statement.is_exact else ""
+    return Evidence("counterexample", not statement.holds(), exact, rejected)
+
+
+# ---------------------------------------------------------------- the trying
+
+
+class _Trial:
+    """Outcomes of a case, and which of its spoilt variants came out false somewhere."""
+
+    def __init__(self, tol):
+        self.tol = tol
+        self.fell = {}
+
+    def add(self, outcome):
+        statement = as_statement(outcome, self.tol)
+        for how, spoilt in statement.spoilt().items():
+            if not self.fell.get(how):
+                self.fell[how] = not spoilt.holds()
+        return statement.holds()
+
+    def spoil(self, name, outcomes):
+        """See that one of the outcomes of a spoilt case is false, or raises."""
+        self.fell[name] = False
+        try:
+            for outcome in outcomes:
+                if outcome is not None and not as_statement(outcome, self.tol).holds():
+                    self.fell[name] = True
+                    return
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+            self.fell[name] = True
+
+    def rejected(self):
+        passed = sorted(name for name, fell in self.fell.items() if not fell)
+        if passed:
+            raise EvidenceError(f"it also accepts what is spoilt: {', '.join(passed)}")
+        return tuple(sorted(self.fell))
+
+
+def _statement(what, tol=1e-10):
+    return as_statement(what[0] if len(what) == 1 else tuple(what), tol)
+
+
+def _tried(known, statement, spoilt=None):
+    """Evidence from one statement, whose spoilt variants must all be false."""
+    if not statement.holds():
+        return Evidence(known, False)
+    variants = {how: s.holds() for how, s in statement.spoilt().items()}
+    if spoilt is not None:
+        tol = getattr(statement, "tol", 1e-10)
+        variants["spoilt"] = as_statement(spoilt() if callable(spoilt) else spoilt, tol).holds()
+    passed = [how for how, accepted in variants.items() if accepted]
+    if passed:
+        raise EvidenceError(f"it also accepts what is spoilt: {', '.join(passed)}")
+    return Evidence(known, True, rejected=tuple(variants))
+
+
+def _table(known, what, tol, spoilt):
+    if len(what) == 1 and isinstance(what[0], dict):
+        cells = {name: bool(as_statement(v, tol).holds()) for name, v in what[0].items()}
+        return Evidence(known, all(cells.values()), cells=cells)
+    return _tried(known, _statement(what, tol), spoilt)
+
+
+def _must_be_read(table, read):
+    missing = {table} - read if isinstance(table, str) else set(table) - read
+    if missing:
+        raise EvidenceError(f"{', '.join(sorted(missing))} was not read in this notebook")

@@ -1,0 +1,240 @@
+"""The ledger of claims, read from ``claims/*.yml``: the one source of every verdict."""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+
+from ismlit_book.files import data
+
+SIGNS = {
+    "holds": "✓",
+    "holds as corrected": "≈",
+    "fails": "✗",
+    "reproduced": "=",
+    "reproduced in part": "≃",
+    "not reproduced": "≠",
+    "definition": "≔",
+    "not checkable": "·",
+    "open": "?",
+}
+"""Every verdict a row may carry, with one character, so that no colour has to be told from
+another. "open" means: nobody has checked it yet."""
+
+VERDICTS = tuple(SIGNS)
+
+MARKS = {
+    "derived": "∎",
+    "exhaustive": "∀",
+    "drawn": "⚄",
+    "counterexample": "∄",
+    "recomputed": "#",
+    "stored": "▤",
+    "printed": "¶",
+    "one case": "1",
+}
+"""One character for how a claim is known, from the strongest to the weakest."""
+
+SCOPES = {
+    "general": "said of all cases",
+    "instance": "said of one example, table or figure",
+    "definition": "a word or a letter is introduced",
+}
+"""What a claim speaks of."""
+
+SLIPS = {
+    "misprint": "another letter, index or number is meant",
+    "factor": "a factor is lost or too many",
+    "sign": "a sign, a direction or a transposition is wrong",
+    "hypothesis": "a condition is missing without which it is false",
+    "argument": "the statement needs another form, or its proof another step",
+    "transcription": "the fault is our copy's and not the thesis's: no erratum",
+}
+"""What is wrong with a printed form that a correction mends."""
+
+WRONG = ("holds as corrected", "fails")
+STANDS = ("holds", "reproduced", "definition")
+UNCHECKED = ("not checkable", "open")
+
+
+TITLES = {
+    "1": "Chapter 1: what the thesis sets out to do",
+    "2": "Chapter 2: background",
+    "3": "Chapter 3: alternative clustering",
+    "A": "Appendix A: the proofs of chapter 3",
+    "4": "Chapter 4: deep kernel clustering",
+    "B": "Appendix B: chapter 4's derivations and figures",
+    "5": "Chapter 5: interpretable kernel dimension reduction",
+    "C": "Appendix C: the proofs of chapter 5",
+    "6": "Chapter 6: kernel dependence networks",
+    "D": "Appendix D: the proofs of chapter 6",
+    "7": "Chapter 7: what the thesis concludes",
+    "papers": "What the papers add",
+}
+"""The parts of the ledger, in reading order; each has its file in ``claims``."""
+
+
+KINDS = {
+    "thm": "Theorem",
+    "lem": "Lemma",
+    "def": "Definition",
+    "prop": "Proposition",
+    "cor": "Corollary",
+    "alg": "Algorithm",
+    "tab": "Table",
+    "fig": "Figure",
+    "sec": "Section",
+    "txt": "Section",
+}
+"""How the id of an item begins, and what the thesis calls it; an equation is but "(5.2)"."""
+SOURCES = {"neurips": "NeurIPS", "icml": "ICML", "aistats": "AISTATS", "fkdac": "Note of 2017"}
+
+
+class Sentence(str):
+    """A sentence of a claim; `marked` has its formulas between ``$``, as the file has them."""
+
+    def __new__(cls, marked):
+        sentence = super().__new__(cls, marked.replace("$", ""))
+        sentence.marked = marked
+        return sentence
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row of the ledger.
+
+    `where` is the place in the thesis or paper, `says` the statement in our words, `prints` an
+    equation as it stands there, slips included, in TeX; `note` the correction, the counterexample,
+    or the reason; `uses` the ids it builds on; `matters` marks an error that changes a conclusion.
+    `scope` is one of `SCOPES`; `slip`, one of `SLIPS`, says what is wrong with a printed form;
+    `one_case` why a claim about all cases rests on less than a derivation or a hundred draws. How
+    it is known stands in no row: the cells say it (`ismlit_book.record.cells.known`).
+    """
+
+    id: str
+    chapter: str
+    where: str
+    says: str
+    verdict: str
+    prints: str = ""
+    note: str = Sentence("")
+    uses: tuple = ()
+    matters: bool = False
+    scope: str = ""
+    slip: str = ""
+    one_case: str = Sentence("")
+
+
+class ClaimError(AssertionError):
+    """A computed outcome that contradicts the ledger."""
+
+
+@cache
+def ledger():
+    """All claims by id, in reading order.
+
+    Examples
+    --------
+    >>> from ismlit_book.record.ledger import ledger
+    >>> ledger()["thm-5.1"].verdict
+    'holds as corrected'
+    """
+    import yaml
+
+    claims = {}
+    for path in sorted(
+        (data() / "claims").glob("*.yml"), key=lambda path: [*TITLES].index(path.stem)
+    ):
+        for row in yaml.safe_load(path.read_text(encoding="utf-8")):
+            row["uses"] = tuple(row.get("uses", ()))
+            sentences = row.keys() & {"says", "note", "one_case"}
+            row |= {field: Sentence(row[field]) for field in sentences}
+            claim = Claim(chapter=path.stem, **row)
+            if claim.id in claims:
+                raise ClaimError(f"{claim.id} stands twice in the ledger")
+            claims[claim.id] = claim
+    return claims
+
+
+def title(claim_id):
+    """A claim's name as a reader knows it.
+
+    Examples
+    --------
+    >>> from ismlit_book.record.ledger import title
+    >>> [title(claim_id) for claim_id in ("thm-5.1", "eq-5.2", "tab-5.1-linear", "fkdac-eq1")]
+    ['Theorem 5.1', '(5.2)', 'Table 5.1: linear', 'Note of 2017: (1)']
+    """
+    kind, _, rest = claim_id.partition("-")
+    number, _, words = rest.partition("-")
+    words = words.replace("-", " ")
+    if kind == "eq":
+        return f"({rest})"
+    if kind in KINDS:
+        chapter = kind == "txt" and len(number) == 1
+        name = f"{'Chapter' if chapter else KINDS[kind]} {number}"
+        return f"{name}: {words}" if words else name
+    words = rest.replace("-", " ")
+    if words.startswith("eq"):
+        words = f"({words[2:].replace(' ', ', ')})"
+    source = SOURCES.get(kind)
+    return (
+        f"{source}: {words}"
+        if source
+        else f"Ours: {claim_id.removeprefix('new-').replace('-', ' ')}"
+    )
+
+
+def counts(claims=None):
+    """How many of the claims (all of the ledger when None) carry each verdict."""
+    claims = ledger().values() if claims is None else claims
+    number = Counter(claim.verdict for claim in claims)
+    return {verdict: number[verdict] for verdict in VERDICTS if number[verdict]}
+
+
+def by_chapter(claims):
+    """{title of the chapter: its claims}, in reading order; chapters without one are left out."""
+    found = {title: [c for c in claims if c.chapter == key] for key, title in TITLES.items()}
+    return {title: here for title, here in found.items() if here}
+
+
+def tally(claims=None):
+    """`counts` in words: "3 holds, 1 fails"."""
+    return ", ".join(f"{number} {verdict}" for verdict, number in counts(claims).items())
+
+
+def rests_on(claim_id):
+    """Every claim that a claim builds on, directly or through others, as a set of ids.
+
+    Examples
+    --------
+    >>> from ismlit_book.record.ledger import rests_on
+    >>> sorted(rests_on("eq-5.3"))
+    ['eq-5.1', 'eq-5.2']
+    """
+    found, waiting = set(), list(ledger()[claim_id].uses)
+    while waiting:
+        used = waiting.pop()
+        if used not in found:
+            found.add(used)
+            waiting += ledger()[used].uses
+    return found
+
+
+@cache
+def _users():
+    """For each claim, the ids of those that name it among what they use."""
+    users = {claim_id: [] for claim_id in ledger()}
+    for claim in ledger().values():
+        for used in claim.uses:
+            users[used].append(claim.id)
+    return users
+
+
+def used_by(claim_id):
+    """Ids of the claims that name a claim among those they use."""
+    return tuple(_users()[claim_id])
+
+
+def wrong_below(claim_id):
+    """What a claim rests on that is wrong as printed, by name."""
+    return sorted(used for used in rests_on(claim_id) if ledger()[used].verdict in WRONG)

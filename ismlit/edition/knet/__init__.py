@@ -1,5 +1,0 @@
-"""KNet, chapter 4: clusters through a network that is trained for their dependence, by Adam."""
-
-from ismlit.edition.knet.clustering import KNetClustering
-
-__all__ = ["KNetClustering"]

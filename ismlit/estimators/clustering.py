@@ -1,0 +1,260 @@
+"""What the clusterings share: a subspace, an embedding, a search for the bandwidth."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
+
+import numpy as np
+from sklearn.base import ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ismlit.bandwidth import ROWS, RULES, SHARES, as_kernel, median_distance
+from ismlit.estimators.base import FLOATS, Projection
+from ismlit.estimators.clusters import (
+    cluster_rows,
+    cluster_rows_given,
+    embedding_silhouette,
+)
+from ismlit.estimators.extension import Extension
+from ismlit.estimators.parameters import FUNCTION, POSITIVE, one_of, rule
+from ismlit.kernels import Kernel
+from ismlit.objectives.grams import ConstantKernelError
+from ismlit.objectives.joint import JointProblem
+from ismlit.solvers.alternate import alternate, climbed
+from ismlit.solvers.ism import ism
+
+BANDWIDTH = rule(POSITIVE, one_of(*RULES, "silhouette"), FUNCTION)
+GLIMPSE = dict(solver=partial(ism, tol=1e-2, max_iter=5, escape=False), max_iter=None)
+"""Turns that need not arrive: to see where a bandwidth leads,"""
+SAMPLE = 400  # on at most so many rows
+LARGE = 1500  # rows beyond which W is sought on some of them first
+TIE = 0.05  # silhouettes that differ by less are equal
+MOST_SOLVED = 3  # bandwidths, at most, that are solved with until one keeps its promise
+
+
+@dataclass(eq=False, repr=False)
+class ClusteringIKDR(ClusterMixin, Projection):
+    """W and a spectral embedding U learnt in turns; k-means on the rows of U gives labels."""
+
+    n_clusters: int = 2
+    n_components: int | None = None
+    kernel: str | Kernel = "gaussian"
+    _: KW_ONLY
+    bandwidth: float | str = "silhouette"
+    normalize: str = "degrees"
+    init: object = "taylor"
+    tol: float = 1e-6
+    max_iter: int = 2000
+    max_turns: int = 100
+    n_jobs: int | None = None
+    callback: object = None
+    verbose: bool = False
+    random_state: object = None
+
+    @property
+    def _k(self):
+        return self.n_clusters
+
+    def fit_predict(self, X, y=None) -> np.ndarray:
+        """``fit(X, y).labels_``; scikit-learn's own would drop y."""
+        return self.fit(X, y).labels_
+
+    def _default_components(self, rank):
+        return min(self._k, rank)
+
+    def _fit(self, X, *, guide=None, fixed=None, columns=None, given=None):
+        n, k = len(X), self._k
+        if n < k:
+            raise ValueError(f"n_samples={n} should be >= n_clusters={k}: ask for fewer clusters")
+        columns = k if columns is None else columns
+        (centred, q), whole = self._centred(X), X - self.mean_
+        joint_of = lambda bandwidth: JointProblem(
+            centred,
+            as_kernel(self.kernel, whole, bandwidth, q, self._rank),
+            self.normalize,
+            guide,
+            fixed,
+            self.n_jobs,
+        )
+        best = None
+        for bandwidth, W, least in self._candidates(joint_of, centred, columns, q):
+            joint = joint_of(bandwidth)
+            found = self._solved_with(joint, columns, q, W)
+            if given is None:
+                labels = cluster_rows(found.U, k, self.random_state)
+            else:
+                labels = cluster_rows_given(found.U, k, given, self.random_state)
+            value = self._promise(*_some_rows(found.U, labels)) if self._searched else 0.0
+            if best is None or value > best[0]:
+                best = value, joint, found, labels
+            if best[0] > -1 and best[0] >= least:
+                break
+        value, joint, found, self.labels_ = best
+        if self._searched and value == -1:
+            warn_of_sizes(self)
+        self.kernel_ = joint.kernel
+        found.warn_unless_converged(stacklevel=4)
+        self.result_ = replace(found, result=self._keep(found.result), W=self.W_)
+        self._extension = Extension(joint, self._solved.W, found.U, self.labels_)
+        self.converged_, self.history_ = found.converged, found.history
+        self.embedding_, self.n_iter_ = found.U, found.n_iter
+
+    def predict(self, X) -> np.ndarray:
+        """The cluster of each row of X (n_samples, n_features), by its place in the embedding."""
+        Z = self._projected(X)
+        return self._extension.cluster(self._extension(Z))
+
+    def score(self, X, y=None) -> float:
+        """How well the clusters of new rows stand apart: the silhouette in their embedding.
+
+        Rows so far from all training rows that the kernel is 0 are left out; where they are more
+        than half, or a cluster is nearly empty, the score is -1.
+        """
+        Z = self._projected(X)
+        near = self._extension.near(Z)
+        if near.mean() < 0.5:  # the kernel tells too few of them what they resemble
+            return -1.0
+        U = self._extension(Z[near])
+        return embedding_silhouette(U, self._extension.cluster(U))
+
+    def _projected(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        return (X - self.mean_) @ self.W_
+
+    def _alternated(self, joint, columns, q, W=None, **glimpse):
+        """The alternation as asked for or a `glimpse`, from W if given; a warning can wait."""
+        options = dict(
+            init=self._start(),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_turns=self.max_turns,
+            random_state=self.random_state,
+        )
+        if W is not None:
+            options |= dict(init=W, start=joint.affinity(W).leading(columns)[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return alternate(joint, columns, q, **options | glimpse)
+
+    @property
+    def _searched(self):
+        """Whether the bandwidth is to be looked for."""
+        return self.bandwidth == "silhouette" and self.kernel == "gaussian" and self._k > 1
+
+    def _solved_with(self, joint, columns, q, W):
+        """The alternation on all rows; where they are many, from a W that some of them give."""
+        n = len(joint.X)
+        if W is None and n > LARGE and isinstance(self.init, str):
+            rows = np.sort(np.random.default_rng(0).permutation(n)[: LARGE // 2])
+            W = climbed(joint, columns, self._alternated(joint.sample(rows), columns, q).W)
+        return self._alternated(joint, columns, q, W, callback=self._watched())
+
+    def _candidates(self, joint_of, X, columns, q):
+        """The bandwidths to solve with: (bandwidth, W to start from or None, what suffices).
+
+        One if it is given. Else the best first, and the next one where the end is worse than
+        what that promises, or holds clusters that are nearly empty; the self-tuning kernel last.
+        Sets ``tried_``.
+        """
+        self.tried_ = {"bandwidth": np.array([]), "silhouette": np.array([])}
+        if not self._searched:
+            bandwidth = "median" if self.bandwidth == "silhouette" else self.bandwidth
+            return [(bandwidth, None, -1.0)]
+        rows = np.sort(np.random.default_rng(0).permutation(len(X))[:SAMPLE])
+        sigmas = median_distance(X, max_samples=ROWS) * np.array(SHARES)
+        found = self._scanned(joint_of, rows, sigmas, columns, q)[:MOST_SOLVED]
+        if "self_tuning" not in [bandwidth for _, bandwidth, _ in found]:
+            found.append((-1.0, "self_tuning", None))
+        after = [value - TIE for value, *_ in found[1:]] + [-1.0]
+        return [(*rest, least) for (_, *rest), least in zip(found, after)]
+
+    def _promise(self, U, labels, rows):
+        """How good a bandwidth looks by the clusters of some rows, in their embedding U."""
+        return embedding_silhouette(U, labels)
+
+    def _scanned(self, joint_of, rows, sigmas, columns, q):
+        """Bandwidths that serve, the best first: (silhouette, bandwidth, None). Sets ``tried_``.
+
+        What a bandwidth promises is seen on the `rows` after 3 turns of a few steps; the best
+        first, promises are held against 20 turns. From the widest on: once one lets the clusters
+        fall apart, narrower ones do too, and where they seem not to, rounding decides.
+        """
+
+        def silhouette(bandwidth, turns):
+            joint = joint_of(bandwidth).sample(rows)
+            try:
+                U = self._alternated(joint, columns, q, **GLIMPSE, max_turns=turns).U
+            except ConstantKernelError:
+                return -1.0
+            value = self._promise(U, cluster_rows(U, self._k, self.random_state), rows)
+            self._say(bandwidth, value)
+            return value
+
+        promises = np.full(len(sigmas), -1.0)
+        for i, sigma in enumerate(sigmas):
+            promises[i] = silhouette(float(sigma), 3)
+            if promises[i] == -1 and promises.max() > -1:
+                break
+        self.tried_ = {"bandwidth": sigmas, "silhouette": promises}
+        held = []
+        for i in np.argsort(-promises, kind="stable"):
+            if promises[i] <= max([-1.0, *(value for value, *_ in held)]):
+                break
+            held.append((silhouette(float(sigmas[i]), 20), float(sigmas[i]), None))
+        held.append((silhouette("self_tuning", 20), "self_tuning", None))
+        return in_order([row for row in held if row[0] > -1])
+
+    def _say(self, bandwidth, value):
+        """How a bandwidth looks, where `verbose` asks for it."""
+        if self.verbose:
+            named = bandwidth if isinstance(bandwidth, str) else f"{bandwidth:.3g}"
+            print(f"{type(self).__name__}: bandwidth {named}, {value:.3f}", flush=True)
+
+
+def in_order(found):
+    """Bandwidths (silhouette, bandwidth, ...) by falling silhouette, ties by a rule.
+
+    Within `TIE` of the best the self-tuning kernel comes first, which knows that groups differ in
+    density, and then the wider bandwidth. Further down the order is that of the silhouettes.
+
+    Examples
+    --------
+    >>> from ismlit.estimators.clustering import in_order
+    >>> in_order([(0.82, 1.0), (0.85, 0.5), (0.81, "self_tuning"), (0.4, 2.0)])
+    [(0.81, 'self_tuning'), (0.82, 1.0), (0.85, 0.5), (0.4, 2.0)]
+    """
+    best = max((row[0] for row in found), default=0.0)
+    width = lambda row: np.inf if row[1] == "self_tuning" else row[1]
+    tied = [row for row in found if row[0] >= best - TIE]
+    rest = [row for row in found if row[0] < best - TIE]
+    return sorted(tied, key=width, reverse=True) + sorted(rest, key=lambda row: -row[0])
+
+
+def _some_rows(U, labels, most=1000):
+    """An embedding, its labels and the numbers of its rows; of many rows some, all clusters in it.
+
+    A cluster too small to be drawn has its rows put beside the others.
+    """
+    n = len(labels)
+    rows = np.arange(n)
+    if n > most:
+        rows = np.sort(np.random.default_rng(0).permutation(n)[:most])
+        sizes = np.bincount(labels)
+        small = np.flatnonzero((sizes > 0) & (np.bincount(labels[rows], minlength=len(sizes)) < 2))
+        rows = np.union1d(rows, np.flatnonzero(np.isin(labels, small)))
+    return U[rows], labels[rows], rows
+
+
+def warn_of_sizes(estimator):
+    """Say that the clusters found are nearly empty, whatever the bandwidth."""
+    sizes = ", ".join(map(str, np.bincount(estimator.labels_)))
+    warnings.warn(
+        f"no bandwidth tried gives {type(estimator).__name__} n_clusters = {estimator._k} "
+        "clusters of some size (tried_ has what each promised, -1 for none): those found hold "
+        f"{sizes} rows. Ask for another number of clusters, or look for outliers",
+        stacklevel=6,
+    )

@@ -1,0 +1,116 @@
+"""A spectral embedding extended to new rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.utils import gen_batches
+
+from ismlit.estimators.clusters import directions_of_rows
+from ismlit.kernels import Gaussian, Kernel
+from ismlit.objectives.grams import betas, gram
+
+
+class Extension:
+    """A spectral embedding and its clusters, extended to new rows by Nystroem's formula.
+
+    Parameters
+    ----------
+    joint : JointProblem
+        What was solved,
+    W, U : arrays of shape (d, q), (n, columns)
+        and what was found.
+    labels : array of shape (n,)
+
+    References
+    ----------
+    Bengio, Delalleau, Le Roux, Paiement, Vincent and Ouimet 2004, Learning eigenfunctions links
+    spectral embedding and kernel PCA.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Gaussian
+    >>> from ismlit.estimators.extension import Extension
+    >>> from ismlit.objectives.joint import JointProblem
+    >>> from ismlit.solvers.alternate import alternate
+    >>> X = np.array([[0.0], [1.0], [8.0], [9.0]])
+    >>> joint = JointProblem(X, Gaussian(2.0))
+    >>> found = alternate(joint, 1, 1)
+    >>> extension = Extension(joint, found.W, found.U, np.array([0, 0, 1, 1]))
+    >>> extension.cluster(extension(np.array([[0.5], [8.5]])))
+    array([0, 1])
+    """
+
+    def __init__(self, joint, W, U, labels):
+        affinity = joint.affinity(W)
+        self.kernel, self.divided, self.centred = joint.kernel, affinity.divided, affinity.centred
+        self.points, self.root, self.U = joint.X @ W, affinity.root, U
+        self.local = isinstance(self.kernel, Gaussian) or is_relative(self.kernel)
+        degrees = affinity.K @ np.ones((len(U), 1), U.dtype) if self.local else np.ones(1)
+        self.least_degree = float(degrees.min())
+        images = (affinity.K @ (U / self.root)) / self.root
+        self.mean = images.mean(axis=0) if self.centred else 0.0
+        self.values = np.sum(U * images, axis=0)
+        rows = directions_of_rows(U)
+        self.named = np.unique(labels)
+        self.centres = np.array([rows[labels == c].mean(axis=0) for c in self.named])
+
+    def __call__(self, Z):
+        """The embedding (m, columns) of projected rows Z (m, q)."""
+        found = []
+        for rows in gen_batches(len(Z), 4096):
+            K = self._kernel(Z[rows])
+            if self.local:
+                K = self._brought_near(K, Z[rows])
+            if self.divided:
+                K = K / np.sqrt(K.sum(axis=1))[:, None] / np.transpose(self.root)
+            found.append((K @ self.U - self.mean) / self.values)
+        return np.vstack(found)
+
+    def near(self, Z):
+        """Which projected rows Z (m, q) have a training row near, (m,): the kernel is not 0."""
+        if not self.local:
+            return np.ones(len(Z), dtype=bool)
+        sums = [self._kernel(Z[rows]).sum(axis=1) for rows in gen_batches(len(Z), 4096)]
+        return ~_underflows(np.concatenate(sums))
+
+    def _brought_near(self, K, Z):
+        """K (m, n) of rows Z (m, q), with row sums of at least the least one in training.
+
+        A row far from all others has entries that fall to 0, but their ratios have a limit, the
+        nearest training row alone. It is what the row is judged by, as if it were one of those
+        that have the fewest neighbours.
+        """
+        sums = K.sum(axis=1)
+        lost = _underflows(sums)
+        if lost.any():
+            K[lost] = 0.0
+            K[lost, cdist(Z[lost], self.points).argmin(axis=1)] = 1.0
+            sums[lost] = 1.0
+        return K * np.maximum(self.least_degree / sums, 1.0)[:, None]
+
+    def _kernel(self, Z):
+        """K between projected rows and the training rows.
+
+        Of a kernel with a bandwidth for each training row a new one takes that of the nearest.
+        """
+        if not is_relative(self.kernel):
+            return gram(self.kernel, Z, X2=self.points)
+        squares = betas("difference", Z, self.points)
+        u = self.kernel.scale(len(self.points))
+        return self.kernel.f(u[squares.argmin(axis=1)][:, None] * u * squares)
+
+    def cluster(self, U):
+        """The cluster of each row of an embedding."""
+        return self.named[cdist(directions_of_rows(U), self.centres).argmin(axis=1)]
+
+
+def _underflows(sums):
+    """Which sums of kernel values are 0, or so small that their ratios have no digits left."""
+    return sums < np.finfo(sums.dtype).tiny / np.finfo(sums.dtype).eps
+
+
+def is_relative(kernel):
+    """Whether a kernel has a bandwidth for each of the samples it was made of."""
+    return type(kernel).scale is not Kernel.scale

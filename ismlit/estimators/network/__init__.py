@@ -1,0 +1,1 @@
+"""Kernel dependence networks: layers, how far they grow, and the classifier."""

@@ -1,0 +1,415 @@
+"""Kernel dependence networks: a projection and a Gaussian feature map a layer, without gradients.
+
+Layers are solved one after the other for the dependence (HSIC) of their output on the labels;
+`layers` solves one, `early_stopping` decides by rows held out how far to grow.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from numbers import Integral, Real
+from typing import Self
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ismlit.estimators.base import FLOATS, KeepsPrecision, all_or_nothing, watched
+from ismlit.estimators.network.classifier.growth import SCALE, Progress, grow
+from ismlit.estimators.network.classifier.layers import (
+    LEAST_GAIN,
+    Centred,
+    LayerSolver,
+    Recipe,
+    class_sizes,
+    log_cosines,
+)
+from ismlit.estimators.parameters import (
+    ARRAY,
+    BOOL,
+    DICT,
+    NONE,
+    PART,
+    POSITIVE,
+    SHARE,
+    WHOLE,
+    check_parameters,
+    one_of,
+    rule,
+)
+from ismlit.estimators.validation import check_labels
+from ismlit.objectives.grams import ConstantKernelError, gram
+
+RIDGES = (np.inf, *(10.0**-k for k in range(1, 11)))
+BANDWIDTHS = ("normalized_hsic", "hsic")
+
+
+def _check_bandwidth(R, sigma):
+    """Refuse a sigma at which the kernel is 1, or 0, between any two rows of centred R (n, d)."""
+    sizes = np.linalg.norm(R, axis=1)
+    if sigma > 1e6 * sizes.max():
+        raise ConstantKernelError(
+            f"bandwidth = {sigma:.3g} is so large that the kernel is 1 between any two rows: they "
+            f"are at most {2 * sizes.max():.3g} apart"
+        )
+    if sigma < 1e-2 * NearestNeighbors(n_neighbors=1).fit(R).kneighbors()[0].max():
+        raise ConstantKernelError(
+            f"bandwidth = {sigma:.3g} is so small that the kernel is 0 between any two rows: they "
+            f"are up to {2 * sizes.max():.3g} apart"
+        )
+
+
+@dataclass(eq=False, repr=False)
+class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
+    """Classify by a network of Gaussian layers, each solved for dependence on the labels.
+
+    A sample gets the class whose mean output is at the smallest angle. There are two ways to grow.
+
+    With early stopping rows held out decide. The first layer keeps all columns of X, or as many
+    as there are classes, found by ISM; further ones are ridge discriminant directions in closed
+    form, tried from the smoothest ridge on until a sharper one no longer helps. The network that
+    served the rows held out best is then grown on all rows.
+
+    Without it, as in the thesis, the training rows decide: a layer is kept only if it raises the
+    normalised HSIC between output and labels, by 0.001 or past `threshold`, where the network
+    ends; so the sequence of HSIC values rises. A high HSIC on the training rows is no promise for
+    new ones: random labels are fitted as well.
+
+    Parameters
+    ----------
+    early_stopping : bool, default=True
+        The first way; the other parameters say where they differ.
+    validation_fraction : float, default=0.2
+        Share of each class to hold out.
+    class_weight : "balanced", None or dict, default="balanced"
+        How much a row held out counts, by its class. "balanced": classes count alike, so that a
+        rare one is not given up; None: rows do. A dict gives a weight above 0 for each class (1
+        where it gives none), and the fifth root of it multiplies the cosine with a class mean,
+        too: the score of rows held out takes probabilities by five times the cosines.
+    max_layers : int, default=12
+    threshold : float, default=0.99
+        Normalised HSIC at which to stop, without early stopping.
+    n_components : int, optional
+        Columns of every W, if its input has so many; with early stopping of the first W. By
+        default from spectra: the first layer keeps 90 % of the sum of X's singular values (at
+        least two columns a class), later ones the rank of (6.3), the number of classes less one.
+    bandwidth : {"normalized_hsic", "hsic"} or float, default="normalized_hsic"
+        What each sigma maximises: (6.14) or Tr(Gamma K). A number is the sigma of every layer.
+    ridges : sequence of float, default=(inf, 0.1, 0.01, ..., 1e-10)
+        Above 0. Where W of a later layer starts: ridge discriminant directions of its input,
+        infinity being (6.3); towards 0 they interpolate. One network is grown for each in turn,
+        and the first that passes `threshold` is kept, else the one with the highest HSIC:
+        sharper directions are used only where smoother ones do not separate the classes. With
+        early stopping W ends where it starts, and two ridges that do not help end the search
+        once one has helped.
+    random_features : int, optional
+        Pass so many random Fourier frequencies to the next layer (twice as many columns), in time
+        linear in the samples, instead of the exact feature space (quadratic memory, cubic time).
+    tol : float, default=1e-3
+        Of ISM, in each layer.
+    max_iter : int, default=20
+        Most steps of ISM for one W.
+    n_jobs : int, optional
+    callback : callable, optional
+        Called with every `Layer` that is tried.
+    verbose : bool, default=False
+        Print a line for every layer tried.
+    random_state : int, RandomState, optional
+        For the random features.
+
+    Attributes
+    ----------
+    layers_ : list of Layer
+        Callables: the composition of the first l gives the images of layer l.
+    history_ : dict of equal-length arrays
+        After each layer: ``hsic``, normalised HSIC on the training data; ``sigma``; ``width``.
+    converged_ : bool
+        Whether the last ``hsic`` passes `threshold`; with early stopping, whether `max_layers` left
+        room for a layer that did not help.
+    ridge_ : float or None
+        The entry of `ridges` that was kept; None for a single layer grown by early stopping.
+    validation_score_, baseline_score_ : float or None
+        With early stopping: accuracy on the rows held out, weighted by `class_weight`, before the
+        network was grown on all rows, and that of one class for all of them. None where every
+        class has one row, so that nothing can be held out.
+    classes_ : array
+    n_iter_ : int
+        Steps of ISM, over all layers tried.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When no network passes the threshold; rows that coincide and differ in class are named.
+        With early stopping, when the last of `max_layers` still helped.
+
+    Notes
+    -----
+    Claims: alg-5, eq-6.2, eq-6.3, eq-6.4, txt-6-monotone, new-ridge-start, new-early-stopping.
+    Scale the features first. With early stopping a bandwidth is searched on 150 rows and ISM is
+    run on at most 2000; without it, with random features and more than 2000 samples, HSIC is
+    measured on 1000.
+
+    See Also
+    --------
+    SupervisedIKDR : one linear layer, to look at.
+    sklearn.svm.SVC : often as accurate, and quicker to fit.
+
+    References
+    ----------
+    Wu, Masoomi, Gretton and Dy 2022, Deep layer-wise networks have closed-form weights.
+    Gretton, Bousquet, Smola and Schoelkopf 2005, Measuring statistical dependence with
+    Hilbert-Schmidt norms.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import KernelDependenceNetwork
+    >>> X, y = load_wine(return_X_y=True)
+    >>> network = KernelDependenceNetwork().fit(scale(X[::2]), y[::2])
+    >>> network.layers_
+    [Layer(width=3, sigma=1.75, hsic=0.905), Layer(width=2, sigma=0.474, hsic=0.963)]
+    >>> round(network.score(scale(X[1::2]), y[1::2]), 2)
+    0.97
+    """
+
+    _: KW_ONLY
+    early_stopping: bool = True
+    validation_fraction: float = 0.2
+    class_weight: object = "balanced"
+    max_layers: int = 12
+    threshold: float = 0.99
+    n_components: int | None = None
+    bandwidth: float | str = "normalized_hsic"
+    ridges: tuple = RIDGES
+    random_features: int | None = None
+    tol: float = 1e-3
+    max_iter: int = 20
+    n_jobs: int | None = None
+    callback: object = None
+    verbose: bool = False
+    random_state: object = None
+
+    @all_or_nothing
+    def fit(self, X, y) -> Self:
+        """Grow the network on X (n_samples, n_features) and class labels y (n_samples,)."""
+        check_parameters(
+            self,
+            early_stopping=BOOL,
+            validation_fraction=PART,
+            class_weight=rule(NONE, one_of("balanced"), DICT),
+            max_layers=WHOLE,
+            threshold=SHARE,
+            ridges=ARRAY,
+            bandwidth=rule(POSITIVE, one_of(*BANDWIDTHS)),
+        )
+        X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
+        X = X.astype(float, copy=False)
+        check_labels(y)
+        self._prior = self._weights_of(np.unique(y))
+        ridges = np.asarray(self.ridges, dtype=float).ravel()
+        if not (ridges.size and (ridges > 0).all()):
+            raise ValueError(f"ridges must be numbers above 0, got {self.ridges!r}")
+        width = self.n_components
+        if width is not None and width > X.shape[1]:
+            raise ValueError(f"n_components = {width} must be at most n_features = {X.shape[1]}")
+        features = Centred(X.mean(axis=0))
+        R = features(X)
+        if not 1e-50 < np.abs(R).max() < 1e50 and R.any():
+            raise ValueError(
+                f"the largest centred entry of X is {np.abs(R).max():.1g}: scale the features, "
+                "for instance by StandardScaler"
+            )
+        if isinstance(self.bandwidth, Real):
+            _check_bandwidth(R, self.bandwidth)
+        recipe = Recipe(
+            self.bandwidth, width, self.random_features, self.tol, self.max_iter, self.n_jobs
+        )
+        rng = check_random_state(self.random_state)
+        if self.early_stopping:
+            layers, Z, solver, settled = self._by_held_out(X, y, R, features, recipe, ridges, rng)
+            known = solver.known
+        else:
+            solver = LayerSolver(y, recipe, rng)
+            layers, Z = self._network(solver, R, features, ridges)
+            settled, known = layers[-1].hsic > self.threshold, solver.sample
+        self.layers_, self.classes_, self.n_iter_ = layers, solver.classes, max(solver.n_iter, 1)
+        self.converged_ = bool(settled)
+        self.history_ = {
+            "hsic": np.array([layer.hsic for layer in layers]),
+            "sigma": np.array([layer.kernel.sigma for layer in layers]),
+            "width": np.array([layer.W.shape[1] for layer in layers]),
+        }
+        self._points, self._index = Z[known], solver.index[known]
+        self._sizes = class_sizes(self._points, self._index, layers[-1].kernel)
+        if not self.converged_:
+            self._warn(X, y)
+        return self
+
+    def _weights_of(self, classes):
+        """What a dict of weights adds to the logarithms of the cosines (k,), or 0."""
+        if not isinstance(self.class_weight, dict):
+            return 0.0
+        weights = compute_class_weight(self.class_weight, classes=classes, y=classes)
+        if not ((weights > 0).all() and np.isfinite(weights).all()):
+            raise ValueError(f"weights of classes must be above 0, got {self.class_weight!r}")
+        return np.log(weights / weights.max()) / SCALE
+
+    # ------------------------------------------------------------ growing
+
+    def _by_held_out(self, X, y, R, features, recipe, ridges, rng):
+        """The layers, the images of the last, what solved them, and whether growth had ended."""
+        weights = self.class_weight, self._prior
+        options = self.max_layers, self.validation_fraction, rng, weights, watched(self, repr)
+        layers, Z, solver, plan, scores, settled = grow(R, y, features, recipe, ridges, *options)
+        self.ridge_ = plan.ridge
+        self.validation_score_, self.baseline_score_ = scores
+        if scores[0] is not None and scores[0] <= scores[1] + 1e-9:  # sums that round apart
+            warnings.warn(
+                f"the rows held out are classified no better ({scores[0]:.3f}) than by one class "
+                f"for all of them ({scores[1]:.3f}): nothing was found in X that tells the "
+                "classes apart",
+                stacklevel=4,
+            )
+        return layers, Z, solver, settled
+
+    def _network(self, solver, R, features, ridges):
+        """The layers, and the images of the last; sets ``ridge_``."""
+        with Progress(watched(self, repr)) as bar:
+            first = solver.first(R, features)
+            second = solver.lift(first[1], first[0].kernel) if self._goes_on([first[0]]) else None
+            grown = (self._grown(solver, first, second, ridge, bar) for ridge in ridges)
+            layers, Z, self.ridge_ = self._smoothest(grown)
+            return layers, Z
+
+    def _goes_on(self, layers):
+        return layers[-1].hsic <= self.threshold and len(layers) < self.max_layers
+
+    def _gains(self, hsic, before):
+        """Whether a layer is worth keeping: it passes the threshold, or gains enough."""
+        return hsic > before and hsic >= min(before + LEAST_GAIN, self.threshold)
+
+    def _grown(self, solver, first, lifted, ridge, bar):
+        """Layers on top of the first, the images of the last, and `ridge`.
+
+        `lifted` is the input of the second layer, the same for every ridge.
+        """
+        (layer, Z), layers = first, [first[0]]
+        while self._goes_on(layers):
+            features, R, back = lifted or solver.lift(Z, layer.kernel)
+            lifted = None
+            enough = partial(self._gains, before=layers[-1].hsic)
+            layer, images = solver.further(features, R, back, ridge, enough)
+            bar.update(layer)
+            if not enough(layer.hsic):
+                break
+            layers, Z = [*layers, layer], images
+        return layers, Z, ridge
+
+    def _smoothest(self, grown):
+        """The first network that passes the threshold, else the one with the highest HSIC."""
+        best = None
+        for found in grown:
+            if best is None or found[0][-1].hsic > best[0][-1].hsic:
+                best = found
+            if best[0][-1].hsic > self.threshold:
+                break
+        return best
+
+    def _warn(self, X, y):
+        if self.early_stopping:
+            warnings.warn(
+                f"all max_layers = {self.max_layers} layers helped the rows held out: raise it",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+            return
+        why = "smaller ridges, more layers, or a lower threshold may help"
+        _, first, rows = np.unique(X, axis=0, return_index=True, return_inverse=True)
+        twin = first[rows.ravel()]  # for each row the first that it coincides with
+        clash = np.flatnonzero(y != y[twin])
+        if clash.size:
+            i, j = twin[clash[0]], clash[0]
+            why = f"rows {i} and {j} of X coincide but differ in class: no network tells them apart"
+        warnings.warn(
+            f"normalised HSIC ends at {self.layers_[-1].hsic:.4f} after {len(self.layers_)} "
+            f"layers, below threshold = {self.threshold}; {why}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    # ------------------------------------------------------------ what it can tell
+
+    def transform(self, X) -> np.ndarray:
+        """Images of X (n_samples, n_features) at the last layer, (n_samples, width)."""
+        return self.images(X)
+
+    def images(self, X, layer=None) -> np.ndarray:
+        """Images of X at a layer as an array, whatever container `transform` is asked for.
+
+        layer counts from 1; None is the last.
+        """
+        Z, dtype = self._images(X, layer)
+        return Z.astype(dtype, copy=False)
+
+    def _images(self, X, layer=None):
+        """Images in double precision, and the precision of X."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        Z = X.astype(float, copy=False)
+        for each in self.layers_[: self._number(layer)]:
+            Z = each(Z)
+        return Z, X.dtype
+
+    def gram(self, X, X2=None, layer=None) -> np.ndarray:
+        """Gram matrix after a layer (n_samples, n_samples or as X2): cosines in feature space."""
+        Z = self.images(X, layer)
+        Z2 = None if X2 is None else self.images(X2, layer)
+        return gram(self.layers_[self._number(layer) - 1].kernel, Z, X2=Z2)
+
+    def _number(self, layer):
+        last = len(self.layers_)
+        if layer is None:
+            return last
+        if not (isinstance(layer, Integral) and 1 <= layer <= last):
+            raise ValueError(f"layer must be a whole number from 1 to {last}, got {layer!r}")
+        return layer
+
+    def _scores(self, X):
+        """Log cosines with the class means (n, k), and what `class_weight` adds to them."""
+        Z, kernel = self._images(X)[0], self.layers_[-1].kernel
+        known = self._points, self._index, kernel, self._sizes
+        cosines = [log_cosines(Z[rows], *known) for rows in gen_batches(len(Z), 4096)]
+        return np.vstack(cosines) + self._prior
+
+    def decision_function(self, X) -> np.ndarray:
+        """Log cosines with the class means (n, classes); of two classes their difference (n,).
+
+        `predict` gives the class with the largest, or of two the second where it is above 0.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Cosines with the class means in feature space, scaled to sum to 1; not calibrated."""
+        return softmax(self._scores(X), axis=1)
+
+    def predict_log_proba(self, X) -> np.ndarray:
+        """Logarithms of `predict_proba`."""
+        return log_softmax(self._scores(X), axis=1)
+
+    def predict(self, X) -> np.ndarray:
+        """The class at the smallest angle in feature space, for each row of X."""
+        index = self._scores(X).argmax(axis=1)
+        return self.classes_[index]
+
+    @property
+    def _n_features_out(self):
+        return self.layers_[-1].W.shape[1]

@@ -1,0 +1,92 @@
+"""The parameters that estimators share, and the rule of each."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from ismlit.bandwidth import KERNELS, RULES, kernel_hint
+from ismlit.kernels import Kernel
+from ismlit.objectives.affinity import NORMALIZE
+from ismlit.solvers.starts import INITS
+
+
+def whole(value, least):
+    """Whether a value is a whole number of at least so much."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+
+
+def _number(value, least, strict=False):
+    real = isinstance(value, Real) and not isinstance(value, bool) and value == value
+    return real and (value > least if strict else value >= least)
+
+
+def _array(value):
+    return not isinstance(value, str) and np.ndim(value) >= 1
+
+
+def one_of(*names):
+    """The rule of a word from a list."""
+    return lambda value: isinstance(value, str) and value in names, f"one of {names}"
+
+
+def rule(*parts):
+    """A rule that admits what any of its parts admits."""
+    tests = [test for test, _ in parts]
+    words = " or ".join(text for _, text in parts)
+    return lambda value: any(test(value) for test in tests), words
+
+
+NONE = (lambda value: value is None, "None")
+BOOL = (lambda value: isinstance(value, bool | np.bool_), "True or False")
+ARRAY = (_array, "an array")
+WHOLE = (lambda value: whole(value, 1), "a whole number of at least 1")
+ANY_WHOLE = (lambda value: isinstance(value, Integral), "a whole number")
+POSITIVE = (lambda value: _number(value, 0, strict=True), "a number above 0")
+NOT_NEGATIVE = (lambda value: _number(value, 0), "a number of at least 0")
+SHARE = (lambda value: _number(value, 0) and value <= 1, "a number from 0 to 1")
+PART = (lambda value: _number(value, 0, strict=True) and value < 1, "a number between 0 and 1")
+FUNCTION = (callable, "a function")
+DICT = (lambda value: isinstance(value, dict), "a dict")
+KERNEL = (lambda value: isinstance(value, Kernel), "a Kernel")
+PARAMETERS = {
+    "n_components": rule(WHOLE, NONE),
+    "n_clusters": WHOLE,  # or None, where labels can tell
+    "n_vectors": rule(WHOLE, NONE),
+    "kernel": rule(KERNEL, one_of(*KERNELS)),
+    "bandwidth": rule(POSITIVE, one_of(*RULES), FUNCTION),
+    "init": rule(one_of(*INITS), ARRAY),
+    "tol": NOT_NEGATIVE,
+    "max_iter": WHOLE,
+    "max_turns": WHOLE,
+    "n_init": WHOLE,
+    "normalize": one_of(*NORMALIZE),
+    "balanced": BOOL,
+    "random_features": rule(WHOLE, NONE),
+    "weight": NOT_NEGATIVE,
+    "n_jobs": rule(ANY_WHOLE, NONE),
+    "callback": rule(FUNCTION, NONE),
+    "verbose": rule(BOOL, ANY_WHOLE),
+}
+"""What each parameter may be: (test, words). One word means one thing in every estimator."""
+
+
+def check_parameters(estimator, **own):
+    """Hold every parameter of an estimator against `PARAMETERS`, or against its `own` rules.
+
+    Raises
+    ------
+    ValueError
+        Names the parameter, the rule, and what came.
+    """
+    rules = PARAMETERS | own
+    for name, value in estimator.get_params(deep=False).items():
+        if name not in rules:  # random_state, which scikit-learn checks where it is used
+            continue
+        test, words = rules[name]
+        if not test(value):
+            hint = kernel_hint(value) if name == "kernel" else ""
+            raise ValueError(
+                f"{name} of {type(estimator).__name__} must be {words}, got {value!r}{hint}"
+            )

@@ -1,0 +1,144 @@
+"""A clustering guided by what is known of some rows."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Self
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from ismlit.estimators.base import FLOATS, all_or_nothing
+from ismlit.estimators.clustering import BANDWIDTH, ClusteringIKDR
+from ismlit.estimators.clusters import agreement
+from ismlit.estimators.parameters import NONE, WHOLE, check_parameters, rule
+from ismlit.estimators.validation import _one_per_sample
+from ismlit.gamma import guidance_gamma, known_labels
+
+
+@dataclass(eq=False, repr=False)
+class SemiSupervisedIKDR(ClusteringIKDR):
+    """Cluster in a linear subspace of X, guided by labels or scores of some samples.
+
+    Maximises Tr(U' D^(-1/2) K_XW D^(-1/2) U) + weight Tr(K_XW F F') over orthonormal W and U
+    in turns, D = diag(K_XW 1). F holds the centred labels, scaled to spectral norm 1. Their
+    kernel is not divided by the degrees: a weight below 1 may outweigh the clustering, whose
+    part is at most n_clusters.
+
+    Parameters
+    ----------
+    n_clusters : int, optional
+        At least as many as there are known classes; so many, and at least 2, when None.
+    n_components, kernel, bandwidth, init, tol, max_iter, max_turns, n_jobs
+        As for `UnsupervisedIKDR`.
+    weight : float, default=1.0
+        At least 0. The papers' mu is ``weight / ||HY||_2^2`` (k / n for k balanced classes).
+    normalize : {"none", "degrees", "centred"}, default="degrees"
+        As in the papers; "none" takes the affinity HKH.
+    callback, verbose
+        As for `UnsupervisedIKDR`.
+    random_state : int, RandomState, optional
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_samples,)
+        Clusters from 0; where labels were given, cluster c is that of ``classes_[c]``, and holds
+        every row that was given it.
+    classes_ : array, or None
+        The classes that were given.
+    transduction_ : array of shape (n_samples,)
+        Labels by name: those given, and those found; -1 or None for a cluster of no known class.
+    embedding_, W_, mean_, kernel_, converged_, tried_, n_iter_, history_, result_
+        As for `UnsupervisedIKDR`.
+
+    Notes
+    -----
+    Claims: neurips-semi, semi-degrees. The papers hold D fixed while W moves; here D moves
+    with W, so that the objective above never falls.
+
+    See Also
+    --------
+    UnsupervisedIKDR : where nothing is known.
+    sklearn.semi_supervised.LabelSpreading : without a projection.
+    sklearn.linear_model.LogisticRegression : on the known labels alone; where classes are no
+        clusters it is often the better classifier.
+
+    References
+    ----------
+    Basu, Banerjee and Mooney 2002, Semi-supervised clustering by seeding.
+    Wu, Miller, Chang, Sznaier and Dy 2019, Solving interpretable kernel dimensionality reduction.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import normalized_mutual_info_score
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import SemiSupervisedIKDR
+    >>> from ismlit.datasets import make_four_gaussians
+    >>> X, y, _ = make_four_gaussians(200, random_state=0)
+    >>> some = [*y[:20], *[-1] * 180]  # 20 labels are known
+    >>> model = SemiSupervisedIKDR(2, 1, random_state=0).fit(scale(X), some)
+    >>> round(float(normalized_mutual_info_score(y, model.labels_)), 2)
+    1.0
+    """
+
+    n_clusters: int | None = None  # type: ignore[assignment]  # known classes decide
+    _: KW_ONLY
+    weight: float = 1.0
+
+    @all_or_nothing
+    def fit(self, X, y=None) -> Self:
+        """Learn from X (n_samples, n_features) and what is known of some samples.
+
+        y (n_samples,) holds labels, numbers with -1 or objects with None where nothing is known;
+        or (n_samples, r) real scores; or nothing is known (None).
+        """
+        check_parameters(self, bandwidth=BANDWIDTH, n_clusters=rule(WHOLE, NONE))
+        X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
+        fixed = known = given = None
+        if y is not None:
+            y = _one_per_sample(y, len(X))
+            fixed = guidance_gamma(y, self.weight)
+            known = known_labels(y)
+        self.classes_ = None
+        if known is not None:
+            self.classes_, codes = np.unique(y[known], return_inverse=True)
+            if len(self.classes_) > self._k:
+                raise ValueError(
+                    f"y holds {len(self.classes_)} known classes, more than n_clusters = "
+                    f"{self._k}: ask for at least as many, or leave it out"
+                )
+            given = np.full(len(X), -1)
+            given[known] = codes
+            self._unknown = None if y.dtype.kind in "Ob" else -1
+        self._given = given
+        self._fit(X, fixed=fixed, given=given)
+        self.transduction_ = self._names(self.labels_)
+        return self
+
+    def _promise(self, U, labels, rows):
+        """The silhouette, and beside it the share of given labels that the clusters agree with."""
+        value = super()._promise(U, labels, rows)
+        if value == -1 or self._given is None or not (self._given[rows] >= 0).any():
+            return value
+        return round((value + agreement(labels, self._given[rows], self._k)) / 2, 3)
+
+    @property
+    def _k(self):
+        return self.n_clusters or max(2, 0 if self.classes_ is None else len(self.classes_))
+
+    def predict(self, X) -> np.ndarray:
+        """The class of each row of X (n_samples, n_features); its cluster where none was known."""
+        return self._names(super().predict(X))
+
+    def _names(self, labels):
+        """Labels (n,) by the classes known; a cluster of which nothing was known has no name."""
+        if self.classes_ is None:
+            return labels
+        kind = self.classes_.dtype
+        if kind.kind in "OUSb":  # no truth value says that a class is not known
+            kind = object
+        elif kind.kind == "u":
+            kind = np.int64
+        names = np.full(self._k, self._unknown, dtype=kind)
+        names[: len(self.classes_)] = self.classes_
+        return names[labels]

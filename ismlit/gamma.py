@@ -1,0 +1,400 @@
+"""Gamma, the matrix that says which pairs of samples should look alike.
+
+Every Gamma of the thesis is ``F diag(s) F'`` with a thin F (n, r), so it is stored as that:
+an n x n array is never formed. Centring subtracts column means; the matrix H is never built.
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from sklearn.utils import check_array, column_or_1d
+
+from ismlit.objectives.grams import float_array
+
+FEW, MOST = 24, 2000  # columns of F up to which they are multiplied, and classes of a table
+
+
+@dataclass(frozen=True, eq=False)
+class Gamma:
+    """``Gamma = F diag(s) F'`` with F of shape (n, r) and signs or weights s of shape (r,).
+
+    See Also
+    --------
+    label_gamma : of class labels.
+    guidance_gamma : where some labels are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Gamma
+    >>> F = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    >>> Gamma(F, [1.0, -0.5]).to_dense()  # alike by the first column, unlike by the second
+    array([[ 0.5,  1.5, -1.5, -0.5],
+           [ 1.5,  0.5, -0.5, -1.5],
+           [-1.5, -0.5,  0.5,  1.5],
+           [-0.5, -1.5,  1.5,  0.5]])
+    """
+
+    F: np.ndarray
+    s: np.ndarray
+
+    def __post_init__(self):
+        F, s = float_array(self.F), np.asarray(self.s)
+        if s.shape != (F.shape[1],):
+            raise ValueError(f"s must have one entry per column of F: {s.shape} and {F.shape}")
+        if not np.isfinite(s).all():
+            raise ValueError(f"s must be finite, got {s}")
+        object.__setattr__(self, "F", F)
+        object.__setattr__(self, "s", s.astype(F.dtype))
+
+    @property
+    def n(self):
+        """Number of samples."""
+        return len(self.F)
+
+    @property
+    def size(self):
+        """A bound of the spectral norm."""
+        return float(np.sum(np.abs(self.s) * np.sum(self.F**2, axis=0)))
+
+    @cached_property
+    def _sides(self):
+        return self.F * self.s, np.ascontiguousarray(self.F.T)
+
+    @cached_property
+    def _by_class(self):
+        """Gamma between classes (g, g), and the class of each sample; None where it does not pay.
+
+        Rows of F that are equal are one class: with many classes an entry is looked up faster
+        than a product over them is formed.
+        """
+        if self.F.shape[1] <= FEW:
+            return None
+        first, codes = distinct_rows(self.F)
+        if len(first) > MOST or 2 * len(first) > self.n:
+            return None
+        left, right = self._sides
+        return left[first] @ right[:, first], codes
+
+    def tile(self, rows, columns, out=None):
+        """The block ``Gamma[rows, columns]`` for two slices, written to `out` if given."""
+        if self._by_class is not None:
+            table, codes = self._by_class
+            return np.take(table[codes[rows]], codes[columns], axis=1, out=out, mode="clip")
+        left, right = self._sides
+        return np.matmul(left[rows], right[:, columns], out=out)
+
+    def __add__(self, other):
+        """The sum of two: their columns side by side."""
+        if not isinstance(other, Gamma):
+            return NotImplemented
+        return Gamma(np.hstack([self.F, other.F]), np.concatenate([self.s, other.s]))
+
+    def __mul__(self, weight):
+        """The same Gamma times a number."""
+        if not isinstance(weight, numbers.Real):
+            return NotImplemented
+        return Gamma(self.F, float(weight) * self.s)
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, V):
+        """Gamma V for V of shape (n, m), in O(n r m)."""
+        return (self.F * self.s) @ (self.F.T @ V)
+
+    def between(self, V):
+        """V' Gamma V (m, m) for V of shape (n, m), in O(n r m)."""
+        seen = self.F.T @ V
+        return seen.T @ (self.s[:, None] * seen)
+
+    def sample(self, rows):
+        """Gamma of some of the samples."""
+        return Gamma(self.F[rows], self.s)
+
+    def astype(self, dtype):
+        """The same Gamma in another floating-point type."""
+        return Gamma(self.F.astype(dtype), self.s)
+
+    def to_dense(self):
+        """The n x n array; for theory and small n only."""
+        return self.tile(slice(None), slice(None))
+
+
+@dataclass(frozen=True, eq=False)
+class DenseGamma:
+    """A symmetric n x n array as Gamma, for theory, tests and hand-made weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Gaussian, ism
+    >>> from ismlit.gamma import DenseGamma
+    >>> gamma = DenseGamma(np.array([[0, 1, -1], [1, 0, 0], [-1, 0, 0]], float))  # 0 like 1, not 2
+    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> abs(ism(X, gamma, Gaussian(1.0), 1).W).round(2)
+    array([[1.],
+           [0.]])
+    """
+
+    array: np.ndarray
+
+    def __post_init__(self):
+        array = check_array(self.array, dtype=(np.float64, np.float32))
+        if array.shape[0] != array.shape[1]:
+            raise ValueError(f"a dense Gamma must be square, got shape {array.shape}")
+        scale = np.abs(array).max()
+        skew = np.abs(array - array.T).max()
+        if skew > np.sqrt(np.finfo(array.dtype).eps) * scale:  # more than products round to
+            raise ValueError(
+                f"Gamma must be symmetric, but Gamma - Gamma' has an entry of {skew:.3g}; only "
+                "the symmetric part acts on the objective, so pass (Gamma + Gamma.T) / 2"
+            )
+        object.__setattr__(self, "array", (array + array.T) / 2)
+
+    n = property(lambda self: len(self.array))
+    size = property(lambda self: float(np.linalg.norm(self.array)))
+
+    def tile(self, rows, columns, out=None):
+        """The block ``Gamma[rows, columns]`` for two slices; `out` is not needed."""
+        return self.array[rows, columns]
+
+    def __matmul__(self, V):
+        """Gamma V."""
+        return self.array @ V
+
+    def between(self, V):
+        """V' Gamma V (m, m)."""
+        return V.T @ (self.array @ V)
+
+    def sample(self, rows):
+        """Gamma of some of the samples."""
+        return DenseGamma(self.array[np.ix_(rows, rows)])
+
+    def astype(self, dtype):
+        """The same Gamma in another floating-point type."""
+        return DenseGamma(self.array.astype(dtype))
+
+    def to_dense(self):
+        """The array itself."""
+        return self.array
+
+
+def distinct_rows(F):
+    """First occurrence (g,) of each distinct row of F (n, r), and which one each row is (n,).
+
+    Column by column, the codes of the columns before as one more: no projection rounds equal
+    rows apart, and no row is compared as a whole.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.gamma import distinct_rows
+    >>> distinct_rows(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]))
+    (array([1, 0]), array([1, 0, 1]))
+    """
+    code = np.zeros(len(F), dtype=np.intp)
+    for column in F.T:
+        _, here = np.unique(column, return_inverse=True)
+        _, code = np.unique(code * (here.max() + 1) + here, return_inverse=True)
+    _, first = np.unique(code, return_index=True)
+    return first, code
+
+
+def as_gamma(gamma):
+    """A Gamma object from a Gamma, a DenseGamma, or a symmetric array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.gamma import as_gamma
+    >>> as_gamma(np.array([[0.0, 1.0], [1.0, 0.0]])) @ np.array([3.0, 5.0])
+    array([5., 3.])
+    """
+    if isinstance(gamma, Gamma | DenseGamma):
+        return gamma
+    if np.ndim(gamma) == 1:
+        raise ValueError(
+            f"gamma must be a Gamma or a symmetric array, got a 1-D {type(gamma).__name__} of "
+            f"length {len(gamma)}: for class labels y pass label_gamma(y), for a response r "
+            "pass Gamma(centre(r)[:, None], [1.0])"
+        )
+    return DenseGamma(gamma)
+
+
+# ---------------------------------------------------------------- one builder per paradigm
+
+
+def one_hot(y):
+    """Indicator matrix Y (n, k) of labels y, any 1-D array; columns in sorted label order.
+
+    Raises
+    ------
+    ValueError
+        If there is only one class: HY = 0 and every W is as good as any other.
+
+    Examples
+    --------
+    >>> from ismlit import one_hot
+    >>> one_hot(["pear", "apple", "pear"])
+    array([[0., 1.],
+           [1., 0.],
+           [0., 1.]])
+    """
+    try:
+        classes, index = np.unique(column_or_1d(y), return_inverse=True)
+    except TypeError as error:  # they cannot be sorted
+        raise ValueError("y mixes numbers and words: write all classes as one kind") from error
+    if len(classes) < 2:
+        raise ValueError(
+            f"y must hold at least two classes, got only {classes.tolist()}: with one class "
+            "Gamma = 0 and there is nothing to depend on"
+        )
+    return np.eye(len(classes))[index]
+
+
+def centre(A):
+    """HA: the columns of A minus their means.
+
+    Examples
+    --------
+    >>> from ismlit import centre
+    >>> centre([[1.0, 10.0], [3.0, 30.0]])
+    array([[ -1., -10.],
+           [  1.,  10.]])
+    """
+    A = np.asarray(A)
+    return A - A.mean(axis=0)
+
+
+def label_gamma(y, balanced=False):
+    """Gamma = H Y Y' H of labels y (n,): sums to zero along rows. Claim: eq-5.1.
+
+    balanced: H Y (Y'Y)^-1 Y' H instead, which gives every class the same weight and is negative
+    between any two classes, whatever their sizes (claim new-balanced-gamma).
+
+    See Also
+    --------
+    ismlit.ism : takes it.
+
+    References
+    ----------
+    Gretton, Bousquet, Smola and Schoelkopf 2005, Measuring statistical dependence with
+    Hilbert-Schmidt norms.
+
+    Examples
+    --------
+    >>> from ismlit import label_gamma
+    >>> label_gamma(["a", "a", "b"]).to_dense().round(2)
+    array([[ 0.22,  0.22, -0.44],
+           [ 0.22,  0.22, -0.44],
+           [-0.44, -0.44,  0.89]])
+    """
+    Y = one_hot(y)
+    F = centre(Y / np.sqrt(Y.sum(axis=0)) if balanced else Y)
+    return Gamma(F, np.ones(F.shape[1]))
+
+
+def embedding_gamma(U):
+    """Gamma of a spectral embedding U (n, c).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.gamma import embedding_gamma
+    >>> U = np.array([[0.5], [0.5], [-0.5], [-0.5]])  # two clusters
+    >>> embedding_gamma(U).to_dense()
+    array([[ 0.25,  0.25, -0.25, -0.25],
+           [ 0.25,  0.25, -0.25, -0.25],
+           [-0.25, -0.25,  0.25,  0.25],
+           [-0.25, -0.25,  0.25,  0.25]])
+    """
+    F = centre(check_array(U))
+    return Gamma(F, np.ones(F.shape[1]))
+
+
+def guidance_gamma(y, weight):
+    """``weight * F F'`` of labels y (n,), -1 for unknown, or of scores y (n, r).
+
+    A negative weight asks for what does not depend on y. F holds the centred columns (over the
+    known rows; 0 elsewhere), scaled to spectral norm 1. Labels may be words; in an array of
+    objects None is unknown too.
+
+    Raises
+    ------
+    ValueError
+        If fewer than two labels are known, or the scores are constant.
+
+    Examples
+    --------
+    >>> from ismlit.gamma import guidance_gamma
+    >>> guidance_gamma([0, 1, -1], weight=2.0).to_dense().round(2)  # of the third nothing is known
+    array([[ 1., -1.,  0.],
+           [-1.,  1.,  0.],
+           [ 0.,  0.,  0.]])
+    """
+    y = labels_of_a_column(np.asarray(y))
+    if y.ndim == 1:
+        known = known_labels(y)
+        if not known.any():
+            raise ValueError("y says unknown for every sample: give some labels")
+        Y = one_hot(y[known])
+        F = np.zeros((len(y), Y.shape[1]))
+        F[known] = centre(Y)
+        spread = 1.0
+    else:
+        F = centre(y.astype(float))
+        spread = np.linalg.norm(y.astype(float))
+    size = np.linalg.norm(F, 2)
+    if size <= 1e-10 * spread:
+        raise ValueError("the scores are constant: they say nothing of the samples")
+    return Gamma(F / size, np.full(F.shape[1], float(weight)))
+
+
+def labels_of_a_column(y):
+    """y as labels (n,) where it is a column of labels and not of scores; else as it is.
+
+    A column of integers or words holds labels. So does one of floating-point numbers that are all
+    whole, with -1 and nothing else below 0: so pandas stores labels of which some are missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.gamma import labels_of_a_column
+    >>> labels_of_a_column(np.array([[0.0], [-1.0], [2.5]])).shape  # scores
+    (3, 1)
+    """
+    if y.ndim != 2 or y.shape[1] != 1:
+        return y
+    if y.dtype.kind == "f":
+        marked = (y == -1).any() and not ((y < 0) & (y != -1)).any()
+        if not marked or (y % 1).any():
+            return y
+    return column_or_1d(y, warn=True)
+
+
+def known_labels(y):
+    """Which of the labels y (n,) are known: not -1, not NaN, not None in an array of objects.
+
+    None for scores, y of shape (n, r).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.gamma import known_labels
+    >>> known_labels(np.array([0, -1, 1]))
+    array([ True, False,  True])
+    """
+    if y.ndim > 1:
+        return None
+    if y.dtype.kind in "US" and np.isin(y, ["-1"]).any():
+        raise ValueError(
+            "y holds '-1' as text: numbers and words in one list become words. For words with "
+            "unknown ones pass np.array([...], dtype=object) with None where nothing is known"
+        )
+    if y.dtype.kind == "O":
+        return np.array([label is not None and label != -1 and label == label for label in y])
+    return (y != -1) & (y == y) if y.dtype.kind in "iuf" else np.ones(len(y), bool)

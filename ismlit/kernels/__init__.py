@@ -1,0 +1,24 @@
+"""The kernel family of ISM: a formula f(beta) on inner products or on differences."""
+
+from ismlit.kernels._base import PAIRS, Kernel, Sum, symbolic_functions
+from ismlit.kernels._named import (
+    Gaussian,
+    Linear,
+    Multiquadratic,
+    Polynomial,
+    RelativeGaussian,
+    Squared,
+)
+
+__all__ = [
+    "PAIRS",
+    "Gaussian",
+    "Kernel",
+    "Linear",
+    "Multiquadratic",
+    "Polynomial",
+    "RelativeGaussian",
+    "Squared",
+    "Sum",
+    "symbolic_functions",
+]

@@ -1,0 +1,1 @@
+"""What is maximised: J over subspaces, its first and second order."""

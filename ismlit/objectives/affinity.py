@@ -1,0 +1,158 @@
+"""The affinity whose leading eigenvectors are the best embedding U for a given W."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.linalg import orth
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg
+from sklearn.utils import check_array
+
+from ismlit.gamma import centre
+from ismlit.geometry.frames import outside, top_eigenvectors
+from ismlit.objectives.grams import ConstantKernelError, gram
+
+DENSE_SAMPLES = 1500  # up to here the affinity is formed and decomposed directly
+NORMALIZE = ("none", "degrees", "centred")
+"""Which affinity: HKH; D^(-1/2) K D^(-1/2); or H D^(-1/2) K D^(-1/2) H."""
+
+
+def check_normalize(normalize):
+    """A ValueError unless `normalize` is one of the three."""
+    if not (isinstance(normalize, str) and normalize in NORMALIZE):
+        raise ValueError(f"normalize must be one of {NORMALIZE}, got {normalize!r}")
+    return normalize
+
+
+class Affinity:
+    """HKH, or with degrees, at W: products with blocks of vectors, and leading eigenvectors.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The samples and the kernel.
+    W : array of shape (d, q), optional
+        The identity when None.
+    normalize : {"none", "degrees", "centred"}
+        "none": HKH, whose trace with UU' is HSIC (up to its factor). "degrees": ``D^(-1/2) K
+        D^(-1/2)``, not centred, as in spectral clustering. "centred": ``H D^(-1/2) K D^(-1/2)
+        H``, the HSIC of the normalised kernel (eq-3.3, eq-4.6).
+    away : array of shape (n, m), optional
+        Directions that U must be orthogonal to, e.g. centred indicators of a known clustering.
+
+    Attributes
+    ----------
+    degrees : array of shape (n,), or None
+        D = diag(K 1), if it normalises.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Gaussian
+    >>> from ismlit.objectives.pairs import Pairs
+    >>> from ismlit.objectives.affinity import Affinity
+    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])  # two clusters, hence two eigenvalues of 1
+    >>> affinity = Affinity(Pairs(X, Gaussian(1.0)), normalize="degrees")
+    >>> affinity.leading(3)[1].round(2)
+    array([1.  , 1.  , 0.24])
+    """
+
+    def __init__(self, pairs, W=None, normalize="none", away=None):
+        check_normalize(normalize)
+        self.n, self.dtype, self.kernel = pairs.n, pairs.dtype, pairs.kernel
+        self.centred, self.divided = normalize != "degrees", normalize != "none"
+        self.pairs, self.W = pairs, W
+        self.K = pairs.gram_operator(np.eye(pairs.d) if W is None else W)
+        self.degrees = pairs.row_sums(self.K) if self.divided else None
+        self.root = np.sqrt(self.degrees)[:, None] if self.divided else 1.0
+        self.known = np.zeros((self.n, 0), self.dtype)
+        if away is not None:
+            self.known = orth(check_array(away, dtype=self.dtype), 1e-10)
+
+    def __matmul__(self, V):
+        """The affinity times V (n, m), seen away from what is known."""
+        V = self._rest(outside(V.reshape(self.n, -1), self.known))
+        return outside(self._rest((self.K @ (V / self.root)) / self.root), self.known)
+
+    def _rest(self, V):
+        return centre(V) if self.centred else V
+
+    def dense(self):
+        """The affinity (n, n), from K formed at once."""
+        if not self.divided:  # for the degrees the pairs have been visited already
+            self.pairs.count.passes += 1
+        A = gram(self.kernel, self.pairs.X, self.W) / self.root / np.transpose(self.root)
+        for _ in range(2):
+            A = outside(self._rest(A), self.known).T
+        return A
+
+    def leading(self, k, dense=DENSE_SAMPLES, near=None):
+        """The k leading eigenvectors U (n, k) and their eigenvalues, falling.
+
+        Directly with up to so many samples as `dense` says, else by Lanczos; from a block of at
+        least k vectors `near` to them, where there is one, by LOBPCG, whose products are of all
+        columns at once: where eigenvalues nearly coincide Lanczos needs a hundred of them.
+
+        Raises
+        ------
+        ismlit.objectives.grams.ConstantKernelError
+            If the affinity, centred, is zero up to rounding: a bandwidth far above the distances.
+        ValueError
+            For a k that leaves no room: at most n less the rank of `away`, less one if centred.
+        """
+        n = self.n
+        if not 1 <= k <= n:
+            raise ValueError(f"k must be between 1 and the number of samples: k = {k}, n = {n}")
+        room = n - self.known.shape[1] - self.centred
+        if k > room:
+            raise ValueError(
+                f"U has room for {room} columns orthogonal to what is known, not for {k}: give "
+                "fewer known clusters, or more samples"
+            )
+        values = None
+        if n > max(dense, 3 * k):
+            if near is not None:
+                values, U = self._by_blocks(near)
+            if values is None:
+                values, U = self._by_lanczos(k)
+        if values is None:
+            A = self.dense()
+            values, U = top_eigenvectors((A + A.T) / 2, k)
+        self._require_signal(values)
+        return U, values
+
+    def _by_lanczos(self, k):
+        """Eigenvalues and vectors, falling, by products alone; None where they lie too close."""
+        start = np.random.default_rng(0).standard_normal(self.n).astype(self.dtype)
+        try:
+            values, U = eigsh(self._operator(), k, which="LA", v0=start, tol=1e-6)
+        except ArpackError:
+            return None, None
+        return values[::-1], U[:, ::-1]
+
+    def _by_blocks(self, near):
+        """As `_by_lanczos`, as many as the columns of `near`, from which it starts."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that it has not converged: seen below
+            values, U, left = lobpcg(
+                self._operator(), near, tol=1e-6, maxiter=60, retResidualNormsHistory=True
+            )
+        return (values, U) if left[-1].max() <= 1e-5 else (None, None)
+
+    def _operator(self):
+        product, shape = self.__matmul__, (self.n, self.n)
+        return LinearOperator(shape, matvec=product, matmat=product, dtype=self.dtype)
+
+    def _require_signal(self, values):
+        """A kernel that is 1 for all pairs leaves nothing beside the constant vector."""
+        if not self.centred and len(values) < 2:
+            return
+        largest, level = values[0 if self.centred else 1], 1.0
+        if not self.divided:
+            level = np.abs(self.K @ np.ones(self.n, self.dtype)).mean()
+        if largest <= 100 * np.finfo(self.dtype).eps * level:
+            raise ConstantKernelError(
+                f"{self.kernel!r} is constant on this data, or leaves nothing beside what is "
+                "known: use a bandwidth near the distances (median_distance)"
+            )

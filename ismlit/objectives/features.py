@@ -1,0 +1,317 @@
+"""The Gaussian problem in time linear in n, by (quasi-)random Fourier features.
+
+With frequencies w_l of N(0, I / sigma^2) in q dimensions, K_ij is close to
+``1/m sum_l cos(w_l' W'(x_i - x_j))``. They come from a scrambled Sobol sequence, which is far
+more even than random draws (Avron et al. 2016), and W is first turned to a frame that depends on
+its span alone. Gamma made of class labels has few distinct rows, so that sums over the samples
+of each class are all that J, its gradient and Phi need; beside X, which may lie on disk as a
+numpy.memmap, memory is that of Gamma, of one d x 2m array a class and of some thousand rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from joblib import delayed
+from scipy.linalg import eigh
+from scipy.stats.qmc import MultivariateNormalQMC
+from sklearn.utils import check_random_state
+
+from ismlit.gamma import Gamma, distinct_rows
+from ismlit.geometry.frames import fixed_signs, outside
+from ismlit.kernels import Gaussian
+from ismlit.objectives.pairs import Count, Samples
+from ismlit.objectives.plain import Problem
+from ismlit.parallel import in_parallel
+
+MOST_CLASSES = 256
+ROWS = 8192  # samples whose features are held at once by a worker
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureProblem(Samples):
+    """`Problem` with a Gaussian kernel replaced by m random features, the same in every call.
+
+    Parameters
+    ----------
+    X, gamma, kernel, n_jobs
+        As for `Problem`; kernel a Gaussian, gamma low-rank with few distinct rows (from labels).
+    features : int
+        Number m of frequencies; powers of two are the most even.
+    random_state : int, RandomState, optional
+        Scrambles the Sobol sequence.
+    anchor : array of shape (d, q), optional
+        The frame of W is the one nearest to this; by default to the eigenvectors of Phi_0. At
+        right angles to it the nearest frame jumps, so a W that ends far away is solved for again
+        with itself as the anchor.
+
+    Raises
+    ------
+    ValueError
+        For another kernel, a dense gamma, or one with more than 256 distinct rows.
+
+    Notes
+    -----
+    `objective_and_phi` returns a symmetric matrix whose product with W is exactly half the
+    gradient of the approximate J, so that ISM stays monotone; on the complement of W it is Phi
+    with K approximated. It visits the samples twice and counts as two passes, `objective` and
+    `objective_and_gradient` as one. A result is one of the approximate problem; certify its W on
+    the exact one. Claims: random-features, eq-5.2.
+
+    See Also
+    --------
+    ismlit.Problem : the exact one.
+
+    References
+    ----------
+    Rahimi and Recht 2007, Random features for large-scale kernel machines.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit import Gaussian, ism, label_gamma
+    >>> from ismlit.objectives.features import FeatureProblem
+    >>> X, y = load_iris(return_X_y=True)
+    >>> exact = ism(X, label_gamma(y), Gaussian(1.0), 2)
+    >>> problem = FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=512)
+    >>> round(problem.objective(exact.W) / exact.objective, 2)
+    1.0
+    """
+
+    X: np.ndarray
+    gamma: Gamma
+    kernel: Gaussian
+    n_jobs: int | None = None
+    count: Count = field(default_factory=Count, repr=False)
+    features: int = 512
+    random_state: object = 0
+    anchor: np.ndarray | None = None
+
+    def __post_init__(self):
+        whole = isinstance(self.features, int | np.integer) and not isinstance(self.features, bool)
+        if not (whole and self.features >= 1):
+            raise ValueError(
+                f"random_features must be a positive whole number, got {self.features!r}"
+            )
+        if not isinstance(self.kernel, Gaussian):
+            raise ValueError(f"random features need a Gaussian kernel, got {self.kernel!r}")
+        exact = self.exact
+        object.__setattr__(self, "X", exact.X)
+        object.__setattr__(self, "gamma", exact.gamma)
+        if not isinstance(self.gamma, Gamma) or len(self._classes[0]) > MOST_CLASSES:
+            raise ValueError(
+                f"random features need a Gamma made of labels, with at most {MOST_CLASSES} "
+                "distinct rows of F; solve without random_features, or on a subset"
+            )
+
+    @property
+    def exact(self):
+        """The problem that this one approximates."""
+        return Problem(self.X, self.gamma, self.kernel, self.n_jobs, count=self.count)
+
+    def sample(self, rows):
+        """The exact problem of some of the samples."""
+        return self.exact.sample(rows)
+
+    def phi_0(self):
+        """Phi at W = 0, which needs no features: sums over the rows of every class."""
+        (F, s), sizes = self._table, np.array([len(rows) for rows in self._classes[1]])
+        weights = F @ (s * (sizes @ F))  # the row sums of Gamma; of labels they are 0
+        sums, scatter, squares = np.zeros((len(F), self.d)), np.zeros((self.d, self.d)), 0.0
+        for g, rows in self._chunks:
+            X = rows().astype(float)
+            sums[g] += X.sum(axis=0)
+            squares += np.sum(X * X)
+            if abs(weights[g]) > 1e-12 * np.abs(F).max():
+                scatter += weights[g] * (X.T @ X)
+        along = F.T @ sums
+        total = (along.T * s) @ along - scatter
+        if np.linalg.norm(total) <= 10 * np.finfo(self.dtype).eps * self.gamma.size * squares:
+            total[:] = 0  # nothing but rounding, which points nowhere
+        return (total / self.kernel.sigma**2).astype(self.dtype)
+
+    @cached_property
+    def _classes(self):
+        """Distinct rows of F (g, r), and for each the samples that have it."""
+        first, inverse = distinct_rows(self.gamma.F)
+        if len(first) > MOST_CLASSES:
+            return self.gamma.F, []
+        return self.gamma.F[first], [np.flatnonzero(inverse == g) for g in range(len(first))]
+
+    @cached_property
+    def _table(self):
+        """F by class (g, r), and s (r,), in double precision."""
+        return self._classes[0].astype(float), self.gamma.s.astype(float)
+
+    @cached_property
+    def _chunks(self):
+        """(class, its samples of the centred X) in pieces of at most ROWS."""
+        mean = self.X.mean(axis=0)
+        return [
+            (g, Reading(self.X, rows[a : a + ROWS], mean))
+            for g, rows in enumerate(self._classes[1])
+            for a in range(0, len(rows), ROWS)
+        ]
+
+    @cached_property
+    def _frequencies(self):
+        return {}
+
+    def frequencies(self, q):
+        """Omega of shape (q, m), in units of 1 / sigma: the same in every call."""
+        if q not in self._frequencies:
+            self._frequencies[q] = even_frequencies(q, self.features, self._seed)
+        return self._frequencies[q] / self.kernel.sigma
+
+    @cached_property
+    def _seed(self):
+        return check_random_state(self.random_state).randint(2**31 - 1)
+
+    @cached_property
+    def _leading(self):
+        """Eigenvectors of Phi_0, the largest eigenvalue first; generic ones of its null space.
+
+        Columns of W that Phi_0 does not determine would else come to be orthogonal to theirs,
+        where the nearest frame jumps.
+        """
+        values, vectors = eigh(self.phi_0().astype(float))
+        sure = fixed_signs(vectors[:, values > 1e-6 * np.abs(values).max()][:, ::-1])
+        generic = np.random.default_rng(0).standard_normal((self.d, self.d - sure.shape[1]))
+        return np.hstack([sure, np.linalg.qr(outside(generic, sure))[0]])
+
+    def _frame(self, q):
+        """F (d, q): what the frame of W is turned towards."""
+        return self._leading[:, :q] if self.anchor is None else self.anchor.astype(float)
+
+    def _aligned(self, W):
+        """The frame of span(W) nearest to the leading q columns F, and what its turning costs.
+
+        J is then a function of the subspace. The second value maps the skew part T of W'G to
+        the gradient that comes from the turning of the frame: -F M, with M S + S M = T and S
+        the symmetric polar factor of W'F.
+        """
+        F = self._frame(W.shape[1])
+        left, sizes, right = np.linalg.svd(W.T.astype(float) @ F)
+        V, sums = right.T, np.maximum(sizes[:, None] + sizes, 1e-3)
+        turning = lambda T: -F @ (V @ ((V.T @ T @ V) / sums) @ V.T)
+        return W @ (left @ right).astype(W.dtype), turning
+
+    def closeness(self, W):
+        """Smallest cosine between span(W) and the anchor."""
+        cosines = np.linalg.svd(W.T.astype(float) @ self._frame(W.shape[1]), compute_uv=False)
+        return float(cosines[-1])
+
+    def _map(self, function, *arguments):
+        self.count.passes += 1
+        yield from in_parallel(
+            self.n_jobs, (delayed(function)(g, rows, *arguments) for g, rows in self._chunks)
+        )
+
+    def _class_sums(self, W, omega):
+        """Sums of the features by class (g, 2m), and of x times the features (g, d, 2m)."""
+        g, m = len(self._classes[0]), self.features
+        sums, moments = np.zeros((g, 2 * m)), np.zeros((g, self.d, 2 * m))
+        for k, total, moment in self._map(_sums, W @ omega):
+            sums[k] += total
+            moments[k] += moment
+        return sums, moments
+
+    def _evaluate(self, W):
+        """J, half its gradient G (d, q) in the aligned frame, and all they were made of."""
+        W, turning = self._aligned(np.asarray(W, self.X.dtype))
+        omega, m = self.frequencies(W.shape[1]).astype(W.dtype), self.features
+        sums, moments = self._class_sums(W, omega)
+        F, s = self._table
+        projected = F.T @ sums  # (r, 2m)
+        value = float(np.sum(projected**2 * s[:, None])) / m
+        u = (F * s) @ projected / m  # by class: half of dJ / d(feature)
+        u_cos, u_sin = u[:, None, :m], u[:, None, m:]
+        along = (moments[:, :, :m] * u_sin - moments[:, :, m:] * u_cos).sum(axis=0)
+        G = along @ omega.T.astype(float)
+        extra = turning(W.T @ G - G.T @ W)
+        G = G + outside(extra, W)
+        symmetric = W.T @ G  # its skew part turns the frame, which the subspace does not see
+        G = G - W @ (symmetric - symmetric.T) / 2
+        return value, G, W, omega, u, moments
+
+    def objective(self, W):
+        """The approximate J(W)."""
+        return self._evaluate(W)[0]
+
+    def objective_and_gradient(self, W):
+        """The approximate J and half its gradient at W, (d, q)."""
+        value, G, aligned, *_ = self._evaluate(W)
+        return value, G @ (aligned.T @ W)
+
+    def objective_and_phi(self, W):
+        """The approximate J, and a symmetric matrix (d, d) that takes the place of Phi."""
+        value, G, W, omega, u, moments = self._evaluate(W)
+        F, s = self._table
+        by_column = (F.T @ moments.reshape(len(F), -1)).reshape(len(s), *moments.shape[1:])
+        side = by_column.transpose(1, 0, 2).reshape(self.d, -1)  # (d, r 2m)
+        pairs = (side * np.repeat(s, moments.shape[2])) @ side.T
+        own = sum(self._map(_degrees, W @ omega, u))
+        phi = (pairs / self.features - own) / self.kernel.sigma**2
+        error = G - phi @ W  # put the gradient right
+        phi = phi + error @ W.T + W @ error.T - W @ (W.T @ error) @ W.T
+        return value, ((phi + phi.T) / 2).astype(self.X.dtype)
+
+
+class Reading(NamedTuple):
+    """Rows of X less a mean, read where they are used; another process is sent them as read."""
+
+    X: np.ndarray
+    rows: object
+    mean: np.ndarray | float = 0.0
+
+    def __call__(self):
+        """The rows (n, d)."""
+        return self.X[self.rows] - self.mean
+
+    def __reduce__(self):
+        return Reading, (self(), slice(None))
+
+
+def even_frequencies(q, m, seed):
+    """m frequencies of N(0, I) in q dimensions (q, m), from a scrambled Sobol sequence."""
+    with warnings.catch_warnings():  # balance wants a power of two; any m is allowed
+        warnings.simplefilter("ignore", UserWarning)
+        return MultivariateNormalQMC(np.zeros(q), seed=seed).random(m).T
+
+
+def waves(rows, frequencies):
+    """Cosines and sines (n, 2m) of rows (n, q) at frequencies (q, m).
+
+    Products of two rows of it, over m, are close to the Gaussian kernel.
+    """
+    angles = rows @ frequencies
+    n, m = angles.shape
+    found = np.empty((n, 2 * m), angles.dtype)
+    if angles.dtype == np.float32:
+        np.cos(angles, out=found[:, :m])
+        np.sin(angles, out=found[:, m:])
+        return found
+    angles *= 0.5  # in double precision one tangent costs half of a cosine and a sine
+    half = np.tan(angles, out=angles)
+    scale = 1 / (1 + half * half)
+    np.multiply(2 * half, scale, out=found[:, m:])
+    np.subtract(2 * scale, 1, out=found[:, :m])
+    return found
+
+
+def _sums(g, rows, frequencies):
+    """Class, sum of the features of its rows, and X' times the features."""
+    rows = rows()
+    Z = waves(rows, frequencies)
+    return g, Z.sum(axis=0, dtype=float), rows.T @ Z
+
+
+def _degrees(g, rows, frequencies, u):
+    """X' D X of some rows of class g, D the row sums of Gamma o K."""
+    rows = rows()
+    degrees = waves(rows, frequencies) @ u[g].astype(rows.dtype)
+    return (rows.T @ (degrees[:, None] * rows)).astype(float)

@@ -1,0 +1,305 @@
+"""J(W) = Tr(Gamma K_XW), its surrogate matrix Phi(W), and the Hessian, tile by tile.
+
+One class serves all kernels. Constants are never dropped: the Euclidean gradient of J is exactly
+``2 Phi(W) W`` (eq-5.2). Two more problems have the same methods: that of `normalized`, with
+kernels divided by their degrees, and that of `features`, in linear time. `Objective` says what a
+solver asks of any of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ismlit.gamma import as_gamma
+from ismlit.kernels import Kernel
+from ismlit.objectives.pairs import Count, Pairs, Samples, add_both_ways, slope_tile
+
+
+@dataclass(frozen=True, eq=False)
+class Problem(Samples):
+    """max over W'W = I of Tr(Gamma K_XW): the data, and every quantity that needs the pairs.
+
+    Parameters
+    ----------
+    X : array of shape (n, d), float64 or float32 (kept)
+    gamma : Gamma, DenseGamma, or symmetric array of shape (n, n)
+    kernel : Kernel
+    n_jobs : int, optional
+        Workers of joblib (threads unless another backend is active).
+    tile : int
+        Side of a tile of pairs; memory is a few tile x tile arrays per worker.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from ismlit import Gaussian, Problem, label_gamma
+    >>> X, y = load_iris(return_X_y=True)
+    >>> problem = Problem(X, label_gamma(y), Gaussian(1.0))
+    >>> [round(problem.objective(w[:, None])) for w in np.eye(4)]  # J of every feature alone
+    [1305, 384, 3456, 2238]
+    """
+
+    X: np.ndarray
+    gamma: object
+    kernel: Kernel
+    n_jobs: int | None = None
+    tile: int = 256
+    count: Count = field(default_factory=Count, repr=False)
+
+    def __post_init__(self):
+        pairs = Pairs(self.X, self.kernel, self.n_jobs, self.tile, self.count)
+        gamma = as_gamma(self.gamma)
+        if gamma.n != pairs.n:
+            raise ValueError(f"Gamma is for {gamma.n} samples but X has {pairs.n}")
+        object.__setattr__(self, "X", pairs.X)
+        object.__setattr__(self, "gamma", gamma.astype(pairs.dtype))
+
+    @cached_property
+    def pairs(self):
+        """K as an operator, without Gamma."""
+        return Pairs(self.X, self.kernel, self.n_jobs, self.tile, self.count)
+
+    # ------------------------------------------------------------ first order
+
+    def objective(self, W):
+        """J(W) = Tr(Gamma K_XW), accumulated in float64. Claim: eq-5.1."""
+        return sum(self.pairs.sweep(self._objective_row, self.pairs.views(W)))
+
+    def objective_and_phi(self, W):
+        """J(W) and Phi(W) of shape (d, d) in one pass. Claims: eq-5.1, eq-5.2."""
+        pairs, value = self.pairs, 0.0
+        degrees = [np.zeros((self.n, 1), self.dtype) for _ in pairs.parts]
+        products = [np.zeros_like(self.X) for _ in pairs.parts]
+        rows = zip(pairs.blocks, pairs.sweep(self._phi_row, pairs.views(W)), strict=True)
+        for block, (share, product, sums) in rows:
+            value += share
+            for k in range(len(pairs.parts)):
+                products[k][block] = product[k]
+                degrees[k][block.start :] += sums[k]
+        half = np.zeros((self.d, self.d), self.dtype)  # Phi = half + half'
+        for part, product, sums in zip(pairs.parts, products, degrees, strict=True):
+            product = part.scaled(product, 1)
+            if part.kernel.pairs == "difference":  # X'(D - Psi)X, Psi = upper + upper'
+                product *= -2
+                product += part.scaled(sums, 1) * part.X
+            half += part.X.T @ product
+        self._require_finite(value, half)
+        return value, half + half.T
+
+    def objective_and_gradient(self, W):
+        """J(W) and half its Euclidean gradient, Phi(W) W of shape (d, q), in one pass.
+
+        Phi is not formed: O(n^2 q) instead of O(n^2 d), all that a first-order method needs.
+        """
+        pairs = self.pairs
+        views = pairs.views(W)
+        sides = self._sides([view.z for view in views], 1)
+        values, shares = zip(*pairs.sweep(self._gradient_row, views, sides))
+        gradient = self._assembled(pairs.spread(shares), [view.z for view in views], 1)
+        self._require_finite(sum(values), gradient)
+        return sum(values), gradient
+
+    def phi(self, W):
+        """Phi(W) of shape (d, d); the gradient of J is 2 Phi(W) W. Claim: eq-5.2."""
+        return self.objective_and_phi(W)[1]
+
+    def phi_0(self):
+        """Phi at W = 0, the start that knows nothing of W. Claim: thm-5.3.
+
+        Psi is then f'(0) Gamma, so no pass over the pairs is needed: O(n r d).
+        """
+        total = np.zeros((self.d, self.d))
+        magnitude = 0.0
+        for weight, part, X, u in self.pairs.parts:
+            U = np.ones((self.n, 1), X.dtype) if u is None else u
+            matrix = self.gamma.between(X if u is None else u * X)
+            if part.pairs == "difference":
+                matrix = 2 * (_weighted_scatter(X, U * (self.gamma @ U)) - matrix)
+            slope = weight * float(part.df(np.zeros(1))[0])
+            total += slope * matrix
+            magnitude += abs(slope) * self.gamma.size * np.sum((U * X) ** 2)
+        self._require_finite(0.0, total)
+        if np.linalg.norm(total) <= 10 * np.finfo(self.dtype).eps * magnitude:
+            total[:] = 0  # all terms cancel: what is left is rounding, and points nowhere
+        return ((total + total.T) / 2).astype(self.dtype)
+
+    # ------------------------------------------------------------ second order
+
+    def phi_derivative(self, W, Z):
+        """``(d/dt Phi(W + t Z)) W`` at t = 0, for each of m directions Z of shape (m, d, q).
+
+        The part of the Hessian that comes from f''. Each direction counts as one pass.
+        """
+        Z = np.asarray(Z, self.dtype)
+        if Z.ndim != 3 or Z.shape[1:] != np.shape(W):
+            raise ValueError(f"Z must have shape (m, *W.shape) = (m, {np.shape(W)}), got {Z.shape}")
+        views = self.pairs.views(W)
+        z = [view.z for view in views]
+        slopes = [self.pairs.slopes(views, images) for images in zip(*self.pairs.project(Z))]
+        self.count.passes += len(Z) - 1
+        shares = self.pairs.sweep(self._curvature_row, views, slopes, self._sides(z, 2))
+        totals = self.pairs.spread(shares)
+        n_parts = len(z)
+        found = np.stack(
+            [self._assembled(totals[m * n_parts : (m + 1) * n_parts], z, 2) for m in range(len(Z))]
+        )
+        if not np.isfinite(found).all():
+            raise ValueError(f"{self.kernel!r} has a non-finite second derivative on this data")
+        return found
+
+    def gradient_derivative(self, W, Z):
+        """``(d/dt) Phi(W + t Z)(W + t Z)`` at t = 0 for one direction Z (d, q), in one pass.
+
+        Half the Euclidean Hessian of J applied to Z; Phi is not formed.
+        """
+        pairs = self.pairs
+        views = pairs.views(W)
+        z, images = [view.z for view in views], pairs.project(np.asarray(Z, self.dtype))
+        sides = self._sides(images, 1), self._sides(z, 2)
+        shares = pairs.sweep(self._hessian_row, views, pairs.slopes(views, images), *sides)
+        totals = pairs.spread(shares)
+        first, second = totals[: len(z)], totals[len(z) :]
+        return self._assembled(first, images, 1) + self._assembled(second, z, 2)
+
+    # ------------------------------------------------------------ Psi times V, part by part
+
+    def _sides(self, images, order):
+        """What the tiles of Psi are multiplied by, given XV (n, m) of every part.
+
+        For differences with a column of ones, whose product is the degrees of Psi.
+        """
+        found = []
+        for part, V in zip(self.pairs.parts, images, strict=True):
+            if part.kernel.pairs == "difference":
+                V = np.hstack([V, np.ones((self.n, 1), self.dtype)])
+            found.append(part.scaled(V, order))
+        return found
+
+    def _assembled(self, totals, images, order):
+        """``1/2 sum_ij Psi_ij A_ij V`` (d, m) from the products of Psi with `_sides`."""
+        found = 0.0
+        for part, total, V in zip(self.pairs.parts, totals, images, strict=True):
+            total = part.scaled(total, order)
+            if part.kernel.pairs == "difference":
+                total = 2 * (total[:, -1:] * V - total[:, :-1])
+            found = found + part.X.T @ total
+        return found
+
+    # ------------------------------------------------------------ block rows of the sweep
+
+    def _off_diagonal(self, k, rows, columns, psi):
+        """Take from Psi of part k the pairs of a sample with itself, which no difference sees."""
+        if rows == columns and self.pairs.parts[k].kernel.pairs == "difference":
+            diagonal = np.einsum("ii->i", psi)
+            diagonal *= 0  # what is not finite stays so, and is refused
+
+    def _tiles(self, r, views, *orders, keep=False):
+        """`Pairs.tiles`, each array times Gamma: scratch, which the next tile overwrites.
+
+        Arrays of one tile may be one and the same (`Kernel.f_and_derivatives`).
+        """
+        space = np.empty(self.pairs.tile**2, self.dtype)
+        for rows, columns, parts in self.pairs.tiles(r, views, *orders, keep=keep):
+            shape = rows.stop - rows.start, columns.stop - columns.start
+            gamma = self.gamma.tile(rows, columns, space[: shape[0] * shape[1]].reshape(shape))
+            for array in {id(a): a for found in parts for _, a in found}.values():
+                array *= gamma
+            yield rows, columns, parts
+
+    def _objective_row(self, r, views):
+        """J of block row r."""
+        tiles = self._tiles(r, views, 0)
+        return sum(_double_sum(*value) for _, _, parts in tiles for (value,) in parts)
+
+    def _phi_row(self, r, views):
+        """J of block row r, its rows of (upper Psi) X, and its share of the degrees of Psi.
+
+        But for the factors u of the rows.
+        """
+        value, pairs = 0.0, self.pairs
+        degrees = pairs.shares(r, *(1 for _ in pairs.parts))
+        products = [0.0] * len(degrees)
+        sides = self._phi_sides
+        start = pairs.blocks[r].start
+        for rows, columns, parts in self._tiles(r, views, 0, 1):
+            for k, (of_f, (number, psi)) in enumerate(parts):
+                part = pairs.parts[k]
+                # before the diagonal of f' goes: f and f' of a Gaussian share one array
+                value += _double_sum(*of_f)
+                self._off_diagonal(k, rows, columns, psi)
+                products[k] = products[k] + number * (psi @ sides[k][columns])
+                if part.kernel.pairs == "difference":
+                    ones = self._degree_sides[k]
+                    degrees[k][: rows.stop - start] += number * (psi @ ones[columns])
+                    degrees[k][columns.start - start : columns.stop - start] += number * (
+                        psi.T @ ones[rows]
+                    )
+        return value, products, degrees
+
+    @cached_property
+    def _phi_sides(self):
+        return [part.scaled(part.X, 1) for part in self.pairs.parts]
+
+    @cached_property
+    def _degree_sides(self):
+        return [part.scaled(np.ones((self.n, 1), self.dtype), 1) for part in self.pairs.parts]
+
+    def _gradient_row(self, r, views, sides):
+        """J of block row r and its share of Psi times the sides."""
+        value, totals = 0.0, self.pairs.shares(r, *(V.shape[1] for V in sides))
+        for rows, columns, parts in self._tiles(r, views, 0, 1):
+            for k, (of_f, (number, psi)) in enumerate(parts):
+                # before the diagonal of f' goes: f and f' of a Gaussian share one array
+                value += _double_sum(*of_f)
+                self._off_diagonal(k, rows, columns, psi)
+                add_both_ways(totals[k], rows, columns, number, psi, sides[k])
+        return value, totals
+
+    def _curvature_row(self, r, views, slopes, sides):
+        """For each direction the share of block row r in (d Psi) times the sides."""
+        widths = [V.shape[1] for V in sides]
+        totals = self.pairs.shares(r, *(widths * len(slopes)))
+        for rows, columns, parts in self._tiles(r, views, 2):
+            for m, factors in enumerate(slopes):
+                for k, ((number, second),) in enumerate(parts):
+                    change = slope_tile(factors[k], rows, columns)
+                    change *= second
+                    total = totals[m * len(parts) + k]
+                    add_both_ways(total, rows, columns, number, change, sides[k])
+        return totals
+
+    def _hessian_row(self, r, views, slopes, first, second):
+        """The shares of block row r in Psi times the first sides, in (d Psi) times the others."""
+        totals = self.pairs.shares(r, *(V.shape[1] for V in [*first, *second]))
+        for rows, columns, parts in self._tiles(r, views, 1, 2):
+            for k, ((slope, psi), (number, curved)) in enumerate(parts):
+                self._off_diagonal(k, rows, columns, psi)
+                add_both_ways(totals[k], rows, columns, slope, psi, first[k])
+                change = slope_tile(slopes[k], rows, columns)
+                change *= curved
+                total = totals[len(parts) + k]
+                add_both_ways(total, rows, columns, number, change, second[k])
+        return totals
+
+    def _require_finite(self, value, array):
+        if not (np.isfinite(value) and np.isfinite(array).all()):
+            raise ValueError(
+                f"{self.kernel!r} gives a non-finite value or derivative on this data: f and f' "
+                "must be finite wherever beta falls, beta = 0 included (scale the data, or "
+                "choose a formula that is smooth at 0)"
+            )
+
+
+def _weighted_scatter(X, weights, rows=4096):
+    """X' diag(weights) X for weights (n, 1), without another array of X's size."""
+    starts = range(0, len(X), rows)
+    return sum(X[a : a + rows].T @ (weights[a : a + rows] * X[a : a + rows]) for a in starts)
+
+
+def _double_sum(number, values):
+    """Twice the sum of a tile: each unordered pair stands for two. Rows are added in float64."""
+    return 2 * number * float(values.sum(axis=1).sum(dtype=np.float64))

@@ -1,1 +1,0 @@
-"""What is maximised: kernels on pairs of samples, Gamma, HSIC, J and its derivatives."""

@@ -1,0 +1,344 @@
+"""Clusterings and subspaces learnt together: U by eigenvectors, W by ISM, in turns.
+
+With orthonormal U (n, k) in the place of the labels, Tr(U' A_W U) is maximised over U by the k
+leading eigenvectors of the affinity A_W, and over W by any solver of `Tr(Gamma K_XW)`. The
+affinity is HKH (then Gamma = HUU'H), or with degrees ``D^(-1/2) K D^(-1/2)``, D = diag(K 1),
+as in spectral clustering. D depends on W; `ismlit.objectives.normalized` takes that into account.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ismlit.geometry.frames import as_frame, half_gradient
+from ismlit.objectives.joint import Envelope, JointProblem
+from ismlit.objectives.normalized import NormalizedProblem
+from ismlit.solvers.climb import Climb
+from ismlit.solvers.ism import ism
+from ismlit.solvers.result import ISMResult
+
+MANY = 8  # turns still to come from which on W and U are climbed together,
+CLIMB = dict(tol=1e-4, max_iter=200)  # to this residual
+
+
+def climbed(joint, k, W):
+    """Where W (d, q) climbs to with the best U (n, k) at every step: near a maximum of both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Gaussian
+    >>> from ismlit.objectives.joint import JointProblem
+    >>> from ismlit.solvers.alternate import alternate, climbed
+    >>> joint = JointProblem(scale(load_wine().data), Gaussian(3.0))
+    >>> W = climbed(joint, 2, np.eye(13)[:, :2])
+    >>> alternate(joint, 2, 2, init=W, start=joint.affinity(W).leading(2)[0]).n_iter <= 3
+    True
+    """
+    end = Climb(Envelope(joint, k), W, joint.count.passes, CLIMB["tol"], CLIMB["max_iter"])
+    end.to_a_maximum(escape=False)
+    return end.at.W
+
+
+@dataclass(frozen=True, eq=False)
+class Alternation:
+    """What `alternate` found: W (d, q), U (n, k), and how.
+
+    Attributes
+    ----------
+    objective : float
+        Of both, the degrees of W included.
+    converged : bool
+        Whether the last turn changed the objective by less than tol, and the solver of W
+        converged or left a gradient below tol times the objective;
+        `message` says why or why not, `result` how stationary W is.
+    n_iter, n_passes, n_test_passes : int
+        Turns taken; passes over the pairs; how many of them tested second-order conditions.
+    history : dict of equal-length arrays
+        After every half-turn (U, W, U, W, ...; U's first one has no W yet and is left out):
+        ``objective``, ``passes``.
+    result : ISMResult
+        Of W.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import Gaussian
+    >>> from ismlit.objectives.joint import JointProblem
+    >>> from ismlit.solvers.alternate import alternate
+    >>> X = scale(load_wine().data)
+    >>> found = alternate(JointProblem(X, Gaussian(3.0)), 2, 2)
+    >>> found.converged, bool(found.objective > found.history["objective"][0])
+    (True, True)
+    """
+
+    W: np.ndarray = field(repr=False)
+    U: np.ndarray = field(repr=False)
+    objective: float
+    converged: bool
+    message: str
+    n_iter: int
+    n_passes: int
+    n_test_passes: int
+    history: dict = field(repr=False)
+    result: ISMResult = field(repr=False)
+
+    def warn_unless_converged(self, stacklevel=2):
+        """A ConvergenceWarning that says why, if it is not taken for converged."""
+        if not self.converged:
+            warnings.warn(
+                f"the alternation did not converge in {self.n_iter} turns: {self.message}",
+                ConvergenceWarning,
+                stacklevel=stacklevel + 1,
+            )
+
+
+def alternate(
+    joint: JointProblem,
+    k: int,
+    q: int,
+    *,
+    solver: Callable = ism,
+    freeze: bool = False,
+    start=None,
+    init="taylor",
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    max_turns: int = 50,
+    random_state=None,
+    callback: Callable | None = None,
+) -> Alternation:
+    """Maximise over U and W in turns.
+
+    Parameters
+    ----------
+    joint : JointProblem
+    k, q : int
+        Columns of U and of W.
+    solver : callable
+        For W; another one is called as ``solver(problem, q=q, init=...)``, and gets neither tol nor
+        random_state.
+    freeze : bool
+        As published: D is held at the last W while W moves, the objective may fall, turns go
+        on until it settles or `max_turns`, and the last turn is what is returned.
+    start : orthonormal array of shape (n, k), optional
+        The first U. By default the embedding of X itself (W = I); with a guide to differ from,
+        that part of it which is orthogonal to the guide.
+    init : str or array
+        Of the first W; later turns start from the last W.
+    tol : float
+        Stop when a turn raises the objective by less than this, relatively.
+    max_iter : int, optional
+        Most steps of the solver in a turn; its own default when None.
+    max_turns : int
+        Most turns.
+    random_state : int, RandomState, optional
+    callback : callable, optional
+        Called after every half-turn with an object that has W, U and J.
+
+    Returns
+    -------
+    Alternation
+
+    Notes
+    -----
+    Each half-turn maximises the same function, so with the default solver the objective never
+    falls. Claims: alternation-monotone, semi-degrees, alg-1.
+
+    See Also
+    --------
+    ismlit.UnsupervisedIKDR, ismlit.KDAC : estimators made of it.
+
+    References
+    ----------
+    Niu, Dy and Jordan 2014, Iterative discovery of multiple alternative clustering views.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sklearn.metrics import normalized_mutual_info_score
+    >>> from ismlit import Gaussian
+    >>> from ismlit.objectives.joint import JointProblem
+    >>> from ismlit.solvers.alternate import alternate
+    >>> X, y = make_blobs(100, centers=[[-3, 0, 0], [3, 0, 0]], random_state=0)
+    >>> found = alternate(JointProblem(X, Gaussian(2.0)), 1, 1)
+    >>> round(float(normalized_mutual_info_score(y, found.U[:, 0] > 0)), 2)
+    1.0
+    >>> int(abs(found.W).argmax())  # the feature that tells the clusters apart
+    0
+    """
+    if not (k >= 1 and max_turns >= 1):
+        raise ValueError(f"k and max_turns must be at least 1, got {k!r} and {max_turns!r}")
+    if not callable(solver):
+        raise ValueError(f"solver must be a function such as ismlit.ism, got {solver!r}")
+    options = dict(tol=tol, random_state=random_state) if solver is ism else {}
+    if max_iter is not None:
+        options["max_iter"] = max_iter
+    turns = _Turns(joint, k, q, solver, options, freeze, init, tol)
+    turns.callback = callback
+    for _ in range(max_turns):
+        turns.turn_u(start)
+        turns.turn_w()
+        if turns.settled:
+            break
+        if turns.crawls:
+            turns.climb()
+    found = turns.result()
+    found.warn_unless_converged(stacklevel=3)
+    return found
+
+
+class _Turns:
+    """One alternation: the U and W it has come to, and the objective after every half-turn."""
+
+    callback: Callable | None = None
+    climbed = False
+
+    def __init__(self, joint, k, q, solver, options, freeze, init, tol):
+        self.joint, self.k, self.q, self.solver, self.options = joint, k, q, solver, options
+        self.frozen = freeze and joint.normalize != "none"
+        self.init, self.tol = init, tol
+        self.W, self.U, self.problem, self.found = None, None, None, None
+        self.n_turns, self.n_test_passes, self.log = 0, 0, []
+        self.before = joint.count.passes
+
+    def turn_u(self, start):
+        """U renewed: the leading eigenvectors of the affinity at W, or the start."""
+        self.n_turns += 1
+        if self.W is not None:
+            self.U = self.joint.affinity(self.W).leading(self.k)[0]
+        elif start is None:
+            whole = np.eye(self.joint.X.shape[1])
+            self.U = self.joint.affinity(whole, self.joint.avoided).leading(self.k)[0]
+        else:
+            self.U = as_frame(start, len(self.joint.X), self.joint.X.dtype, "start")
+            if self.U.shape[1] != self.k:
+                raise ValueError(f"start must have k = {self.k} columns, got {self.U.shape[1]}")
+        self.problem = self.joint.given(self.U)
+        if self.W is not None:
+            self._record(self.problem.objective(self.W))
+
+    def turn_w(self):
+        """W renewed by the solver, from the last one."""
+        here = self.init if self.W is None else self.W
+        problem = self.problem
+        if self.frozen:
+            problem = problem.frozen(np.eye(problem.d) if self.W is None else self.W)
+        found = self._solved(problem, here)
+        if self.W is not None and not self.frozen and found.objective < self.log[-1][0]:
+            found = self._kept(found)  # as DG can fall: W stays
+        self.found, self.W = found, found.W
+        self.n_test_passes += found.n_test_passes
+        self._record(self.problem.objective(found.W) if self.frozen else found.objective)
+
+    def climb(self):
+        """W moved up with the best U at every step: what many short turns would come to."""
+        self.W, self.climbed = climbed(self.joint, self.k, self.W), True
+
+    @property
+    def crawls(self):
+        """Whether turns gain so evenly that many more are to come."""
+        if self.solver is not ism or self.frozen or self.climbed or len(self.log) < 7:
+            return False
+        values = np.array([objective for objective, _ in self.log])
+        before, last = np.diff(values[-5::2])
+        ratio = last / before if before > 0 else 0.0
+        left = (
+            np.log(self.tol * abs(values[-1]) / last) / np.log(ratio) if 0 < ratio < 1 else np.inf
+        )
+        return bool(last > 0 and left > MANY)
+
+    def _solved(self, problem, init):
+        """The solver's result; a W step cut short still climbs, so it need not converge."""
+        options = self.options
+        if self.solver is ism:  # a saddle is left in the first turn; later ones start near a top
+            options = options | dict(escape=self.W is None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return self.solver(problem, q=self.q, init=init, **options)
+
+    def _kept(self, found):
+        """The last W as a result, the solver's own having ended lower."""
+        self.n_test_passes += found.n_test_passes
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            here = ism(self.problem, q=self.q, init=self.W, max_iter=0, escape=False)
+        message = "the solver's W lies lower than the last one, which is kept"
+        return replace(here, converged=found.converged, message=message)
+
+    def _record(self, objective):
+        self.J = objective
+        self.log.append((objective, self.n_passes))
+        if self.callback is not None:
+            self.callback(self)
+
+    @property
+    def n_passes(self):
+        """Passes over the pairs that this alternation has made."""
+        return self.joint.count.passes - self.before
+
+    @property
+    def gain(self):
+        """By what share the last turn raised the objective; infinite after the first."""
+        if len(self.log) < 3:
+            return np.inf
+        values = np.array([objective for objective, _ in self.log])
+        return (values[-1] - values[-3]) / (np.abs(values).max() or 1.0)
+
+    @property
+    def settled(self):
+        """Whether the last turn changed next to nothing."""
+        return bool(abs(self.gain) <= self.tol)
+
+    def result(self):
+        """The end of the alternation, as the caller gets it."""
+        converged = self.settled and self._w_settled()
+        if isinstance(self.problem, NormalizedProblem):
+            self.problem.forget()
+        objectives, passes = map(np.array, zip(*self.log))
+        return Alternation(
+            W=self.W,
+            U=self.U,
+            objective=float(objectives[-1]),
+            converged=converged,
+            message=self._message(converged),
+            n_iter=self.n_turns,
+            n_passes=self.n_passes,
+            n_test_passes=self.n_test_passes,
+            history={"objective": objectives, "passes": passes},
+            result=self.found,
+        )
+
+    def _w_settled(self):
+        """Whether the solver converged, or what W leaves undone is small beside the objective.
+
+        Where the clusters fall apart entirely Phi is all but 0, and a residual relative to it
+        is rounding.
+        """
+        if self.found.converged:
+            return True
+        W = self.found.W
+        left = 2 * np.linalg.norm(half_gradient(self.problem.phi(W), W))
+        return bool(left <= self.tol * abs(self.log[-1][0]))
+
+    def _message(self, converged):
+        """Why the alternation ended, and if it is not taken for converged, why."""
+        if converged:
+            return "a turn changed the objective by less than tol"
+        what = "fell" if self.gain < 0 else "still rose"
+        what = f"in the last one the objective {what} by a share of {abs(self.gain):.1e}"
+        if self.n_turns == 1:
+            what = "a single one cannot show it"
+        elif self.settled:
+            residual = self.found.residual
+            what = f"the last W has a residual of {residual:.1e} ({self.found.message})"
+        hint = "With freeze=False it never falls." if self.frozen else "Raise max_turns or tol."
+        return f"{what}. {hint}"

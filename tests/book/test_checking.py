@@ -1,0 +1,112 @@
+"""`check` can fail, and shows what it was given."""
+
+import re
+
+import pytest
+from ismlit_book import check, counterexample, from_print, one_case, recomputed
+from ismlit_book.record import checking
+from ismlit_book.record.evidence import Evidence
+from ismlit_book.record.ledger import UNCHECKED, VERDICTS, Claim, ClaimError
+
+YES, NO = one_case(True), one_case(False)
+FALSE_HERE, TRUE_HERE = counterexample(False), counterexample(True)
+PART = recomputed({"cost": False, "NMI": True})
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    rows = {v: Claim(v, "5", "here", "says", v) for v in VERDICTS}
+    monkeypatch.setattr(checking, "ledger", lambda: rows)
+
+
+GOOD = [
+    ("holds", [YES], None),
+    ("holds", [YES, YES], None),
+    ("definition", [YES], None),
+    ("holds as corrected", [YES], FALSE_HERE),
+    ("fails", [FALSE_HERE], None),
+    ("reproduced", [recomputed(True)], None),
+    ("reproduced in part", [PART], None),
+    ("reproduced in part", [PART, YES], None),
+    ("not reproduced", [recomputed(False)], None),
+    ("not reproduced", [recomputed({"cost": False, "NMI": False})], None),
+]
+BAD = [
+    ("holds", [NO], None),
+    ("holds", [YES, NO], None),
+    ("holds", [], None),
+    ("holds", [FALSE_HERE], None),
+    ("holds", [YES, FALSE_HERE], None),
+    ("holds", [YES], FALSE_HERE),
+    ("definition", [NO], None),
+    ("holds as corrected", [YES], None),
+    ("holds as corrected", [YES], TRUE_HERE),
+    ("holds as corrected", [NO], FALSE_HERE),
+    ("holds as corrected", [YES], YES),
+    ("holds as corrected", [FALSE_HERE], FALSE_HERE),
+    ("fails", [TRUE_HERE], None),
+    ("fails", [NO], None),
+    ("reproduced", [PART], None),
+    ("reproduced in part", [YES], None),
+    ("reproduced in part", [NO], None),
+    ("reproduced in part", [YES, NO], None),
+    ("reproduced in part", [PART, NO], None),
+    ("reproduced in part", [recomputed({"cost": False}), YES], None),
+    ("not reproduced", [YES, NO], None),
+    ("not reproduced", [PART], None),
+    ("not reproduced", [YES], None),
+    *((verdict, [YES], None) for verdict in UNCHECKED),
+]
+
+
+@pytest.mark.parametrize(("verdict", "evidence", "against"), GOOD)
+def test_check_accepts_what_carries_the_verdict(tiny, capsys, verdict, evidence, against):
+    check(verdict, *evidence, against=against)
+    assert capsys.readouterr().out.startswith(f"{verdict}: {verdict} · {evidence[0].known}")
+
+
+@pytest.mark.parametrize(("verdict", "evidence", "against"), BAD)
+def test_check_raises_on_all_else(tiny, verdict, evidence, against):
+    with pytest.raises(ClaimError, match="the ledger says"):
+        check(verdict, *evidence, against=against)
+
+
+def test_check_wants_a_known_claim_and_evidence(tiny):
+    with pytest.raises(ClaimError, match="not in the ledger"):
+        check("eq-99", YES)
+    with pytest.raises(TypeError, match="derived"):
+        check("holds", True)
+    with pytest.raises(TypeError, match="evidence"):
+        check("holds as corrected", YES, against=True)
+
+
+def test_the_badge_says_how_it_is_known_by_the_strongest(tiny, capsys):
+    strong = Evidence("drawn", True, "100 draws", ("doubled",))
+    check("holds", "definition", YES, strong)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        "holds: holds · drawn: 100 draws · rejected: doubled",
+        "definition: definition · drawn: 100 draws · rejected: doubled",
+    ]
+
+
+def test_the_badge_shows_cells_and_steps_and_links_to_the_row(monkeypatch, tmp_path):
+    monkeypatch.setattr(checking, "book", lambda: tmp_path)
+    (tmp_path / "ch5").mkdir()
+    monkeypatch.chdir(tmp_path / "ch5")
+    badge = checking.Badge(("reproduced in part",), "reproduced in part", [PART])
+    assert "cost ✗, NMI ✓" in badge.text() and "cost ✗, NMI ✓" in badge.html()
+    assert 'href="../ledger.html#claim-reproduced in part"' in badge.html()
+    proof = Evidence("derived", True, "1 step", steps=("a < b",))
+    assert "<li>a &lt; b</li>" in checking.Badge(("holds",), "holds", [proof]).html()
+
+
+def test_claims_of_one_verdict_share_a_badge_and_have_a_line_each():
+    badge = checking.Badge(("a", "b"), "holds", [Evidence("derived", True)])
+    assert badge.text() == "a: holds · derived\nb: holds · derived"
+    assert re.findall(r'ledger\.html#claim-(\w+)"', badge.html()) == ["a", "b"]
+
+
+def test_evidence_names_a_table_that_was_read():
+    with pytest.raises(ValueError, match="was not read"):
+        from_print("table-9.9", True)

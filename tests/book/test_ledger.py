@@ -1,0 +1,139 @@
+"""The ledger is complete and consistent."""
+
+import re
+
+import pytest
+from ismlit_book.record.ledger import (
+    SCOPES,
+    SLIPS,
+    UNCHECKED,
+    VERDICTS,
+    ledger,
+    rests_on,
+    used_by,
+)
+
+LEDGER = ledger()
+
+
+@pytest.mark.parametrize("claim", LEDGER.values(), ids=lambda c: c.id)
+def test_row(claim):
+    assert claim.verdict in VERDICTS
+    assert claim.says and claim.where
+    if claim.verdict in ("holds as corrected", "fails", "not reproduced", *UNCHECKED):
+        assert claim.note, "what is wrong, or why it is not checked, must be said"
+    assert claim.scope in SCOPES
+    for used in claim.uses:
+        assert used in LEDGER, f"uses an unknown claim {used}"
+
+
+NO_VERDICT_FOR = {
+    "general": ("definition",),
+    "instance": ("definition",),
+    "definition": ("fails", "reproduced", "reproduced in part", "not reproduced"),
+}
+
+
+@pytest.mark.parametrize("claim", LEDGER.values(), ids=lambda c: c.id)
+def test_the_rule_for_verdicts(claim):
+    """What is literally wrong says what is wrong; what is not, is no erratum."""
+    assert claim.verdict not in NO_VERDICT_FOR[claim.scope]
+    if claim.verdict == "holds as corrected":
+        assert claim.slip in set(SLIPS) - {"transcription"}
+    elif claim.slip:
+        wanted = "holds" if claim.slip == "transcription" else "fails"
+        assert claim.verdict in (wanted, "definition")
+        assert claim.note
+
+
+def parts(chapter, last, split):
+    """Ids of the equations of a chapter; `split` says which have parts: {number: "abc"}."""
+    for k in range(1, last + 1):
+        yield from (f"eq-{chapter}.{k}{letter}" for letter in split.get(k, [""]))
+
+
+def test_numbered_items_are_complete():
+    """Every numbered item of the thesis has a row: as many as it has, and under their numbers.
+
+    410 equations carry a tag, and four more are cited as a whole whose parts carry the tags.
+    """
+    equations = {
+        *parts("2", 15, {3: "abc"}),
+        *parts("3", 12, {1: "ab", 2: ["", *"ab"], 4: ["", *"ab"], 9: "abc"}),
+        *parts("4", 18, {5: ["", *"ab"], 8: ["", *"abc"]}),
+        *parts("5", 3, {}),
+        *parts("6", 14, {}),
+        *parts("A", 39, {}),
+        *parts("B", 8, {2: "ab", 3: "ab"}),
+        *parts("C", 120, {}),
+        *parts("D", 169, {}),
+    }
+    assert len(equations) == 414
+    assert {i for i in LEDGER if i.startswith("eq-")} == equations
+    wanted = {f"def-{k}" for k in range(1, 10)} | {"prop-1", "cor-1", "cor-2", "cor-3"}
+    wanted |= {f"alg-{k}" for k in range(1, 6)}
+    wanted |= {f"thm-{k}" for k in ("2.1", "3.1", "5.1", "5.2", "5.3", "6.1", "6.2", "6.3")}
+    lemmas = [f"lem-3.{k}" for k in (1, 2, 3, 4)] + [f"lem-A.0.{k}" for k in (1, 2, 3)]
+    lemmas += ["lem-C.1", "lem-C.2", *(f"lem-D.{k}" for k in range(1, 7))]
+    assert len(lemmas) == 15
+    figures = {"2": 1, "3": 4, "4": 3, "5": 2, "6": 3, "B": 4, "D": 18}
+    assert sum(figures.values()) == 35
+    wanted |= {f"fig-{part}.{k}" for part, n in figures.items() for k in range(1, n + 1)}
+    assert (wanted | set(lemmas)) - set(LEDGER) == set()
+
+
+def test_tables_are_complete():
+    """All 17 tables, row by row where they have rows."""
+    kernels = ("linear", "squared", "polynomial", "gaussian", "multiquadratic")
+    wanted = {f"tab-5.{t}-{k}" for t in (1, 2, 3) for k in kernels}
+    wanted |= {"tab-3.2", "tab-5.4", "tab-5.5", "tab-B.1", "tab-C.1"}
+    names = ("SG", "LG", "Moon", "MoonN", "Flower", "Faces", "WebKb")
+    ways = [(m, i) for m in ("ISM", "SM", "DG") for i in ("SI", "RI")]
+    wanted |= {f"tab-3.1-{name}-{m}-{i}" for name in names for m, i in ways}
+    sets = ("random", "adver", "spiral", "wine", "cancer", "car", "face", "divorce")
+    wanted |= {f"tab-6.1-{s}-{loss}" for s in sets for loss in ("H", "CE", "MSE")}
+    wanted |= {f"tab-D.7-{s}" for s in sets} | {f"tab-4.{k}" for k in range(1, 8)}
+    sets = ("moon", "spiral1", "cancer", "wine", "rcv", "face")
+    peers = ("aec", "dec", "imsat", "sn", "kmeans")
+    wanted |= {f"tab-4.{t}-{name}" for t in (2, 4) for name in (*sets, *peers)} | {"tab-4.2-sc"}
+    sets, kernels = ("wine", "cancer", "face", "mnist"), ("gaussian", "polynomial")
+    ways = [f"{how}{k}" for how in ("", "unsupervised-") for k in kernels]
+    wanted |= {f"tab-5.4-{s}-{way}" for s in sets for way in ways}
+    assert wanted - set(LEDGER) == set()
+
+
+def test_what_rests_on_what_is_closed_and_reversible():
+    for name in LEDGER:
+        below = rests_on(name)
+        assert name not in below
+        assert all(set(LEDGER[used].uses) <= below for used in below)
+        assert all(name in LEDGER[user].uses for user in used_by(name))
+        assert all(name in used_by(used) for used in LEDGER[name].uses)
+
+
+WITHOUT_A_FORMULA = {"eq-C.80", "eq-D.29", "eq-D.100"}
+
+
+def test_every_equation_shows_what_is_printed():
+    """Its number alone tells a reader nothing."""
+    equations = {c.id for c in LEDGER.values() if c.id.startswith("eq-")}
+    assert {c.id for c in LEDGER.values() if c.prints} == equations - WITHOUT_A_FORMULA
+
+
+@pytest.mark.parametrize("claim", [c for c in LEDGER.values() if c.prints], ids=lambda c: c.id)
+def test_a_printed_formula_is_whole(claim):
+    """On one line, without dollars, every bracket and environment closed."""
+    tex = claim.prints
+    assert not set(tex) & set("$\n#")
+    assert tex.count("{") - tex.count(r"\{") == tex.count("}") - tex.count(r"\}")
+    opened, closed = (len(re.findall(rf"\\{word}\b", tex)) for word in ("left", "right"))
+    assert opened == closed
+    begun, ended = (sorted(re.findall(rf"\\{word}\{{(\w+)\}}", tex)) for word in ("begin", "end"))
+    assert begun == ended
+
+
+def test_uses_has_no_cycle():
+    import graphlib
+
+    graph = {c.id: set(c.uses) for c in LEDGER.values()}
+    list(graphlib.TopologicalSorter(graph).static_order())

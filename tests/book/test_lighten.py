@@ -1,0 +1,252 @@
+"""Pages load less and look the same."""
+
+import base64
+import io
+import re
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from ismlit_book.figures.display import drawing
+from matplotlib.figure import Figure
+from PIL import Image
+
+from tools.lighten import (
+    FONTS,
+    NARROW,
+    bundle,
+    encoded,
+    framed,
+    icons,
+    page,
+    pictures,
+    sheet,
+    together,
+    without_unused,
+)
+
+
+@pytest.fixture
+def static(tmp_path):
+    """Sheets as the theme has them: one imports another, one lies deeper and wants a font."""
+    for name, text in {
+        "basic.css": "a { color: red }",
+        "own.css": "@charset 'utf-8';\n@import url(\"basic.css\");\na { color: blue }",
+        "styles/theme.css": "i { src: url(../vendor/x.ttf) } b { background: url('data:x') } "
+        "u { src: url(https://example.org/y.ttf) }",
+        "documentation_options.js": "const DOCUMENTATION_OPTIONS = {};",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_a_sheet_has_what_it_imports_before_its_own(static):
+    text = sheet(static, "own.css")
+    assert "@" not in text and text.index("red") < text.index("blue")
+
+
+def test_addresses_fit_the_new_place(static):
+    assert "url(vendor/x.ttf)" in sheet(static, "styles/theme.css")
+    assert "url('data:x')" in sheet(static, "styles/theme.css")
+
+
+def test_a_bundle_keeps_the_order_and_has_a_name_of_its_own(static):
+    name = bundle(static, ["styles/theme.css", "own.css"], set())
+    text = (static / name).read_text()
+    assert text.index("vendor") < text.index("red") < text.index("blue")
+    assert bundle(static, ["own.css"], set()) != name
+
+
+@pytest.mark.parametrize(
+    "whole, left",
+    [
+        (".a, .b > i { x: 1 } .b { x: 2 }", ".a{x: 1}"),
+        ("#a .a:hover, p#b { x: 1 }", "#a .a:hover{x: 1}"),
+        ("p:not(.b), :is(.b, .a) i { x: none }", "p:not(.b),:is(.b, .a) i{x: none}"),
+        ("@media print { .b { x: 1 } } @media (width > 1px) { .a { x: 1 } .b { x: 1 } }",
+         "@media (width > 1px) {.a{x: 1}}"),
+        ("@font-face { font-family: b } i { w: .5em }", "@font-face { font-family: b }i{w: .5em}"),
+        (r".a\:c, .\31 0 { x: 1 }", r".a\:c{x: 1}"),
+    ],
+)  # fmt: skip
+def test_what_no_page_uses_is_left_out(whole, left):
+    assert without_unused(whole, {"a", "a:c"}) == left
+
+
+def test_a_sheet_that_cannot_be_read_is_an_error():
+    with pytest.raises(ValueError, match="cannot be read"):
+        without_unused(".a { x: 1 } }", {"a"})
+
+
+PAGE = """<head>
+<link href="../_static/styles/theme.css?digest=1" rel="stylesheet" />
+<link rel="stylesheet" type="text/css" href="../_static/own.css?v=2" />
+<script src="../_static/documentation_options.js?v=3"></script>
+<script src="../_static/searchtools.js"></script>
+<script src="../_static/sphinx-thebe.js"></script>
+<script src="../_static/copybutton.js"></script>
+<script>DOCUMENTATION_OPTIONS.pagename = 'x';</script>
+<script src="https://example.org/x.js"></script>
+</head>"""
+
+
+def test_a_page_waits_for_one_sheet_and_no_script(static):
+    text = page(PAGE, static, set(), {})
+    assert text.count("stylesheet") == 1 and 'href="../_static/all-' in text
+    assert '<script defer src="../_static/copybutton.js">' in text
+    assert "searchtools" not in text and "thebe" not in text
+    assert text.index("const DOCUMENTATION_OPTIONS") < text.index("pagename")
+    assert '<script src="https://example.org/x.js">' in text
+
+
+def test_a_sheet_within_a_page_finds_its_files(static):
+    text = page(PAGE, static, set(), {}, within=True)
+    assert "stylesheet" not in text and "<style>" in text
+    assert "url(https://example.org/y.ttf)" in text, "no file of this site"
+    assert "url(../_static/vendor/x.ttf)" in text and 'url("data:x")' in text
+
+
+def test_the_page_of_the_search_keeps_its_scripts(static):
+    text = page(PAGE + '<div id="search-results"></div>', static, set(), {})
+    assert "searchtools.js" in text
+
+
+def test_a_stop_stays_with_its_formula():
+    formula = '<span class="math notranslate nohighlight">\\(W\\)</span>'
+    text = together(f"({formula}), and {formula} is")
+    assert text == f'<span class="one-line">({formula}),</span> and {formula} is'
+
+
+def test_icons_of_the_theme_itself_are_kept(tmp_path):
+    """What an admonition begins with stands in a variable of the style sheet, by no class."""
+    from fontTools.fontBuilder import FontBuilder
+    from fontTools.ttLib import TTFont
+    from fontTools.ttLib.tables._g_l_y_f import Glyph
+
+    fonts = tmp_path / "vendor" / "fontawesome" / "webfonts"
+    fonts.mkdir(parents=True)
+    (tmp_path / "styles").mkdir()
+    sheet = '.x{--pst-icon-bell:"\\f0f3"}.fa-moon:before{content:"\\f186"}'
+    (tmp_path / "styles" / "theme.css").write_text(sheet + '.fa-sun:before{content:"\\f185"}')
+    codes = {0xF0F3: "bell", 0xF186: "moon", 0xF185: "sun"}
+    for name in FONTS:
+        builder = FontBuilder(1000, isTTF=True)
+        builder.setupGlyphOrder([".notdef", *codes.values()])
+        builder.setupCharacterMap(codes)
+        builder.setupGlyf({glyph: Glyph() for glyph in (".notdef", *codes.values())})
+        builder.setupHorizontalMetrics({g: (500, 0) for g in (".notdef", *codes.values())})
+        builder.setupHorizontalHeader()
+        builder.setupPost()
+        builder.save(fonts / f"{name}.ttf")
+        (fonts / f"{name}.woff2").touch()
+    icons(tmp_path, {"fa-moon"})
+    assert set(TTFont(fonts / f"{FONTS[0]}.ttf").getBestCmap()) == {0xF0F3, 0xF186}
+
+
+def test_a_wide_picture_can_scroll(tmp_path):
+    for width in (500, 900):
+        (tmp_path / f"{width}.svg").write_text(f'<svg xmlns="x" width="{width}" height="400">')
+    small, large = (f'<img alt="x" src="../../_images/{width}.svg" />' for width in (500, 900))
+    pixels = '<img src="../_images/a.png" style="width: 872px; height: 352px;" />'
+    (tmp_path / "a.png").write_bytes(b"png")
+    assert "wide-picture" not in framed(small, tmp_path)
+    for wide in (large, pixels):
+        assert framed(wide, tmp_path).startswith('<div class="wide-picture"><img ')
+
+
+def test_a_phone_has_the_panels_of_a_wide_picture_below_each_other(tmp_path):
+    """Five of a fifth of the width: two, two and one, each looking at its part of the whole."""
+    figure = Figure(figsize=(10, 2.5), layout="constrained")
+    for k, ax in enumerate(figure.subplots(1, 5)):
+        ax.plot([0, 1], gid=f"line{k}")
+    (tmp_path / "five.svg").write_text(drawing(figure), encoding="utf8")
+    text = framed('<img alt="x" src="../_images/five.svg" />', tmp_path)
+    assert text.startswith('<picture><source media="(max-width: 599px)" srcset="../_images/five-s')
+    stacked = ET.parse(tmp_path / "five-stacked.svg").getroot()
+    panels = [{k: float(v) for k, v in p.attrib.items() if k in ("x", "y")} for p in stacked[1:]]
+    assert [round(p["x"]) == 0 for p in panels] == [True, False, True, False, True]
+    assert int(stacked.get("width")) <= NARROW and len({p["y"] for p in panels}) == 3
+    views = [[float(v) for v in p.get("viewBox").split()] for p in stacked[1:]]
+    for before, after in pairwise(views):  # nothing twice
+        assert before[0] + before[2] <= after[0] + 0.11
+
+
+def test_a_caption_says_top_and_bottom_where_panels_stand_below_each_other(tmp_path):
+    """Of two panels that stand so, and of the figure above it alone; not of hands and rights."""
+    figure = Figure(figsize=(9, 3.5), layout="constrained")
+    figure.subplots(1, 2)
+    (tmp_path / "two.svg").write_text(drawing(figure), encoding="utf8")
+    (tmp_path / "small.svg").write_text('<svg xmlns="x" width="400" height="300">')
+    said = '<p class="figure-caption">Left: what is left (left). Right: at right angles.</p>'
+    wide, small = (
+        f'<img alt="x" src="../_images/{name}.svg" />{said}' for name in ("two", "small")
+    )
+    assert framed(small, tmp_path).endswith(said)
+    text = framed(f"{wide} words {wide}", tmp_path)
+    narrow = re.sub(r'<span class="wide-word">\w+</span>|<[^>]*>', "", text)
+    assert narrow == " words ".join(["Top: what is left (top). Bottom: at right angles."] * 2)
+    wide = re.sub(r'<span class="narrow-word">\w+</span>|<[^>]*>', "", text)
+    assert wide == " words ".join([re.sub("<[^>]*>", "", said)] * 2)
+
+
+def test_below_each_other_panels_that_share_a_scale_have_it_each(tmp_path):
+    """Two of four: the second row begins with the first panel's numbers, at its own height."""
+    figure = Figure(figsize=(10, 2.5), layout="constrained")
+    panels = figure.subplots(1, 4, sharey=True)
+    for k, ax in enumerate(panels):
+        ax.plot([0, k], [0, 1000])
+    panels[0].set_ylabel("the scale")
+    (tmp_path / "four.svg").write_text(drawing(figure), encoding="utf8")
+    framed('<img alt="x" src="../_images/four.svg" />', tmp_path)
+    stacked = ET.parse(tmp_path / "four-stacked.svg").getroot()
+    views = [[float(v) for v in p.get("viewBox").split()] for p in stacked[1:]]
+    begins = [float(p.get("x")) == 0 for p in stacked[1:]]
+    assert begins.count(True) > 1 and begins[0]
+    scales = [view for view, first in zip(views[1:], begins[1:], strict=True) if first]
+    corner = figure.get_tightbbox().x0 - 0.1  # inches, less what is left around a saved figure
+    axis = 72 * (panels[0].get_window_extent().x0 / figure.dpi - corner)
+    for start, _, width, _ in scales:
+        assert start < 1 and axis - 2 < start + width < axis  # all that is left of the axis
+    assert len(views) == 4 + len(scales)
+
+
+def test_a_wide_picture_of_one_panel_scrolls(tmp_path):
+    figure = Figure(figsize=(10, 2.5))
+    figure.add_subplot()
+    (tmp_path / "one.svg").write_text(drawing(figure), encoding="utf8")
+    text = framed('<img alt="x" src="../_images/one.svg" />', tmp_path)
+    assert text.startswith('<div class="wide-picture"><img ')
+
+
+def test_a_picture_within_a_drawing_has_few_colours(tmp_path):
+    shades = np.random.default_rng(0).integers(0, 255, (60, 60, 3), dtype=np.uint8)
+    clear = np.dstack([shades, np.full((60, 60), 255, np.uint8)])
+    clear[0, :, 3] = 0
+    for name, pixels in {"solid": shades, "clear": clear}.items():
+        file = io.BytesIO()
+        Image.fromarray(pixels).save(file, "PNG")
+        drawing = tmp_path / f"{name}.svg"
+        drawing.write_text(f'<svg><image href="{encoded(file.getvalue())}"/></svg>')
+        before = len(drawing.read_text())
+        pictures(tmp_path)
+        text = drawing.read_text()
+        assert len(text) < before and text.startswith('<svg><image href="data:image/png;base64,')
+        found = base64.b64decode(text.split(",")[1].split('"')[0])
+        after = np.array(Image.open(io.BytesIO(found)).convert("RGBA"))
+        assert len(np.unique(after.reshape(-1, 4), axis=0)) <= 256
+        off = np.abs(after[1:, :, :3].astype(int) - shades[1:])
+        assert off.mean() < 20 and (after[0, :, 3] == 0).all() == (name == "clear")
+        pictures(tmp_path)
+        assert drawing.read_text() == text, "a second time changes nothing"
+
+
+def test_pictures_have_their_place_and_come_when_they_are_near(tmp_path):
+    (tmp_path / "a.svg").write_text('<svg xmlns="x" width="500" height="400">')
+    text = framed(2 * '<img alt="x" src="_images/a.svg" />' + '<img src="_static/b.svg">', tmp_path)
+    assert text == (
+        '<img fetchpriority="high" width="500" height="400" alt="x" src="_images/a.svg" />'
+        '<img loading="lazy" width="500" height="400" alt="x" src="_images/a.svg" />'
+        '<img src="_static/b.svg">'
+    )

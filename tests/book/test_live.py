@@ -1,0 +1,83 @@
+"""The front page's figure shows what the solvers do."""
+
+import base64
+import html
+import json
+import re
+from io import BytesIO
+
+import numpy as np
+import pytest
+from ismlit_book.figures.live import (
+    degrees,
+    direction,
+    example,
+    published_path,
+    slides,
+    turning,
+)
+from ismlit_book.methods.measures import class_table
+from matplotlib.figure import Figure
+from PIL import Image
+
+from ismlit.objectives.plain import Problem
+from ismlit.solvers.climb import CONSTANTS
+from ismlit.solvers.ism import published_ism
+
+X, Y, GAMMA, KERNEL = example()
+PROBLEM = Problem(X, GAMMA, KERNEL)
+FIGURE = turning(X, Y, KERNEL.sigma, steps=8).data
+DATA = json.loads(html.unescape(re.search(r'data-turning="([^"]*)"', FIGURE)[1]))
+
+
+def height(angle):
+    """J by its definition, over all pairs."""
+    z = X @ direction(angle)
+    return np.sum(GAMMA.to_dense() * np.exp(-((z - z.T) ** 2) / (2 * KERNEL.sigma**2)))
+
+
+@pytest.mark.parametrize("angle", [0, 30, 90, 135, 179])
+def test_angles_come_back(angle):
+    assert degrees(direction(angle)) == pytest.approx(angle, abs=1e-9)
+    assert degrees(-direction(angle)) == pytest.approx(angle, abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_published_path_is_the_solver_s():
+    for steps in (1, 2, 5):
+        found = published_ism(PROBLEM, q=1, max_iter=steps, tol=0.0)
+        start = np.linalg.eigh(PROBLEM.phi_0())[1][:, -1:]
+        heights = [height(a) for a in published_path(PROBLEM, start, steps)]
+        assert found.history["objective"][: steps + 1] == pytest.approx(heights, rel=1e-8)
+
+
+def test_the_figure_has_the_data():
+    """What the page computes from them is tested in the browser."""
+    scale = np.abs(np.array(DATA["points"])).max() / np.abs(X).max()
+    assert np.array(DATA["points"]) == pytest.approx(scale * X, abs=0.06)
+    assert DATA["classes"] == Y.tolist()
+    assert np.array(DATA["gamma"]) == pytest.approx(class_table(Y)[0], abs=1e-6)
+    assert DATA["sigma"] == pytest.approx(scale * KERNEL.sigma, rel=1e-3)
+    taylor = degrees(np.linalg.eigh(PROBLEM.phi_0())[1][:, -1:])
+    assert DATA["start"] == pytest.approx(taylor, abs=0.06)
+    for name, value in DATA["constants"].items():
+        assert getattr(CONSTANTS, name) == value
+
+
+def test_slides_hold_each_figure_and_the_one_that_stands_still():
+    def draw(height):
+        figure = Figure(figsize=(2, 1))
+        ax = figure.add_axes([0, 0, 1, 1], ylim=(0, 1))
+        ax.axhline(height)
+        ax.set_axis_off()
+        return figure
+
+    text = slides(draw, [0.25, 0.75], "height", "a <line>", shown=1).data
+    frames = html.unescape(re.search(r'data-frames="([^"]*)"', text)[1]).split()
+    rows = []
+    for frame in frames:
+        image = Image.open(BytesIO(base64.b64decode(frame.partition(",")[2])))
+        seen = np.array(image.convert("RGBA"))[..., 3] > 200
+        rows.append(np.flatnonzero(seen.any(axis=1))[0] / len(seen))
+    assert rows[0] > 0.6 and rows[1] < 0.3  # each in its own height
+    assert f'src="{frames[1]}"' in text and "a &lt;line&gt;" in text

@@ -1,0 +1,357 @@
+"""The form of the notebooks: what a reader, nbval and the book's build rely on."""
+
+import ast
+import dis
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from ismlit_book.record.cells import checked
+from ismlit_book.record.ledger import VERDICTS, ledger, title
+
+from tools import record
+from tools.execute_notebooks import notebooks_of
+from tools.nbval_plugin import SOLUTION, programs
+from tools.toc import pages
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = notebooks_of(ROOT)
+LONGEST_CELL = {"course": 40, "record": 60}  # non-blank lines
+MOST_LINES = 160  # of code on a page of the course
+MOST_COURSE_PAGES = 57
+LONGEST_LINE = 85
+MACHINE_PATH = re.compile(
+    r"(?<![\w.:/~-])/(?:home|root|tmp|Users|var|usr|opt|mnt|private|work\w*)/\S"
+    r"|\b[A-Z]:\\\w|site-packages|ipykernel_\d"
+)
+
+
+@pytest.fixture(
+    params=NOTEBOOKS, ids=[path.relative_to(ROOT / "book").as_posix() for path in NOTEBOOKS]
+)
+def path(request):
+    return request.param
+
+
+@pytest.fixture
+def notebook(path):
+    return nbformat.read(path, as_version=4)
+
+
+def code_cells(notebook):
+    """Pairs (number of the cell counted from 0, as nbval does; cell)."""
+    return [(i, cell) for i, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+
+
+def outputs(notebook):
+    return [(i, output) for i, cell in code_cells(notebook) for output in cell.outputs]
+
+
+def texts(output):
+    """All text that an output shows, whatever its form."""
+    if output.output_type == "stream":
+        return [output.text]
+    values = output.get("data", {}).items()
+    return [value for kind, value in values if isinstance(value, str) and "/png" not in kind]
+
+
+def test_is_in_the_table_of_contents(path):
+    assert path.relative_to(ROOT).with_suffix("").as_posix() in pages()
+
+
+def test_is_valid_with_unique_ids(path, notebook):
+    nbformat.validate(notebook)
+    assert (notebook.nbformat, notebook.nbformat_minor >= 5) == (4, True)
+    ids = [cell.id for cell in notebook.cells]
+    assert len(ids) == len(set(ids))
+
+
+def test_opens_with_its_title(notebook):
+    first = notebook.cells[0]
+    assert first.cell_type == "markdown"
+    assert first.source.startswith("# ")
+
+
+def test_kernel_has_the_usual_name(notebook):
+    assert notebook.metadata.kernelspec.name == "python3"
+
+
+def test_required_data_are_named_in_a_list(notebook):
+    names = notebook.metadata.get("ismlit", {}).get("requires_data", [])
+    assert isinstance(names, list)
+    assert all(isinstance(name, str) for name in names)
+
+
+def test_cells_were_executed_in_order(notebook):
+    counts = [cell.execution_count for _, cell in code_cells(notebook) if cell.source.strip()]
+    assert counts == list(range(1, len(counts) + 1)), "run `make notebooks`"
+
+
+def test_no_warning_and_no_error_is_stored(notebook):
+    bad = [
+        i
+        for i, output in outputs(notebook)
+        if output.output_type == "error" or output.get("name") == "stderr"
+    ]
+    assert bad == []
+
+
+def test_cells_are_short(path, notebook):
+    longest = LONGEST_CELL[part(path)]
+    lines = {i: len(re.findall(r"\S.*", cell.source)) for i, cell in code_cells(notebook)}
+    assert {i: n for i, n in lines.items() if n > longest} == {}
+
+
+def test_lines_are_short(notebook):
+    long = [
+        (i, line)
+        for i, cell in code_cells(notebook)
+        for line in cell.source.splitlines()
+        if len(line) > LONGEST_LINE
+    ]
+    assert long == []
+
+
+def test_outputs_hold_no_path_of_a_machine(notebook):
+    found = [
+        (i, match.group())
+        for i, output in outputs(notebook)
+        for text in texts(output)
+        if (match := MACHINE_PATH.search(text))
+    ]
+    assert found == []
+
+
+def test_pictures_have_alternative_text(notebook):
+    without = []
+    for i, cell in code_cells(notebook):
+        kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
+        if not any(kind.startswith("image/") for kind in kinds):
+            continue
+        if {"remove-cell", "remove-output"} & set(cell.metadata.get("tags", [])):
+            continue
+        alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+        if not (isinstance(alt, str) and alt.strip()):
+            without.append(i)
+    assert without == [], 'cell metadata needs {"mystnb": {"image": {"alt": "..."}}}'
+
+
+# ---------------------------------------------------------------- the two books
+
+
+def part(path):
+    """ "record" or "course"; the how-tos and the front page belong to the course."""
+    return "record" if path.parent.name == "record" else "course"
+
+
+COURSE = [path for path in NOTEBOOKS if part(path) == "course"]
+RECORD = [path for path in NOTEBOOKS if part(path) == "record"]
+name_of = lambda path: path.relative_to(ROOT / "book").as_posix()
+course = pytest.mark.parametrize("path", COURSE, ids=name_of)
+
+
+def words(notebook):
+    return "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+
+
+def test_the_course_is_small():
+    assert len(COURSE) <= MOST_COURSE_PAGES
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "book").glob("ch*/index.md")), ids=name_of)
+def test_the_times_of_a_chapter_s_routes_add_up(page):
+    text = page.read_text(encoding="utf-8")
+    minutes = {
+        name: int(n) for name, n in re.findall(r"^\|.*?\((\w+\S*\.ipynb)\).* (\d+) \|$", text, re.M)
+    }
+    routes = re.findall(r"^- \*\*(.*), (\d+) minutes:\*\*(.*)$", text, re.M)
+    assert routes[0][0] == "A first look"
+    assert routes[-1][0] == "All of it"
+    for name, stated, pages_of_it in routes:
+        taken = (
+            minutes if name == "All of it" else re.findall(r"\]\((\w+\S*\.ipynb)\)", pages_of_it)
+        )
+        assert int(stated) == sum(minutes[page] for page in taken), name
+
+
+@course
+def test_a_page_of_the_course_checks_no_claim_and_shows_its_code(notebook):
+    """Nothing is folded but the solutions and at most one helper cell."""
+    code = [cell for _, cell in code_cells(notebook)]
+    assert [name for cell in code for name in checked(cell.source)] == []
+    folded = [c for c in code if {"hide-input", "hide-cell", "remove-input"} & {*tags(c)}]
+    assert len(folded) <= 1
+    shown = [line for c in code if c not in folded for line in c.source.split("\n") if line.strip()]
+    assert len(shown) <= MOST_LINES
+
+
+def tags(cell):
+    return cell.metadata.get("tags", ())
+
+
+@course
+def test_a_page_of_the_course_ends_with_what_was_learnt(path, notebook):
+    """A how-to: with what can go wrong."""
+    headings = re.findall(r"^## (.*)$", words(notebook), re.M)
+    if path.parent.name == "howto":
+        assert headings[-1] == "What can go wrong"
+    elif path.name != "intro.ipynb":
+        assert headings[-1] == "What we learnt"
+        assert re.search(r"^\*\*Exercise 1\b", words(notebook), re.M)
+
+
+@course
+def test_next_is_the_next_page(path, notebook):
+    following = pages()[pages().index(path.relative_to(ROOT).with_suffix("").as_posix()) + 1]
+    for link in re.findall(r"^Next: .*?\]\(([^)#]+)", words(notebook), re.M):
+        assert (path.parent / link).resolve() == (ROOT / following).with_suffix(Path(link).suffix)
+
+
+NAMES = {title(claim).lower(): claim for claim in ledger()}
+INTO_THE_RECORD = re.compile(r"\[([^\]]+)\]\(\.\./record/[^)]+\)$")
+
+
+def test_tables_of_the_course_say_what_the_ledger_says(notebook):
+    """Where a row has one verdict with a link into the record, and names claims by their titles."""
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in words(notebook).split("\n")
+        if line.startswith("| ")
+    ]
+    for *items, last in rows:
+        said = INTO_THE_RECORD.fullmatch(last)
+        if said and said[1] in VERDICTS:
+            for name in re.split(r",\s+", ", ".join(items)):
+                claim = NAMES.get(name.lower().removeprefix("thesis "))
+                assert claim is None or ledger()[claim].verdict == said[1], name
+
+
+def test_what_is_folded_is_folded_in_jupyterlab_too(notebook):
+    for _, cell in code_cells(notebook):
+        folded = {"hide-input", "hide-cell", "remove-input"} & {*tags(cell)}
+        assert bool(folded) == bool(cell.metadata.get("jupyter", {}).get("source_hidden"))
+
+
+# ---------------------------------------------------------------- names
+
+OF_A_FIGURE = {"fig", "ax", "axes", "_"}  # made anew by each
+
+
+def reads_and_binds(code):
+    """Names that a program needs from elsewhere, and those that it leaves behind."""
+    reads, binds = set(), set()
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_NAME", "LOAD_GLOBAL") and step.argval not in binds:
+            reads.add(step.argval)
+        elif step.opname == "STORE_NAME":
+            binds.add(step.argval)
+        elif step.opname == "LOAD_CONST" and hasattr(step.argval, "co_code"):
+            reads |= reads_and_binds(step.argval)[0] - binds
+    return reads, binds
+
+
+def shows_a_figure(cell):
+    kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
+    return any(kind.startswith("image/") for kind in kinds)
+
+
+@course
+def test_a_page_runs_without_its_figures(notebook):
+    of_figures, of_others, missing = set(), set(), {}
+    for i, cell in code_cells(notebook):
+        reads, binds = reads_and_binds(compile(cell.source, "cell", "exec"))
+        if lost := reads & of_figures - of_others:
+            missing[i] = lost
+        (of_figures if shows_a_figure(cell) else of_others).update(binds)
+    assert missing == {}, "compute in a cell of its own what is needed again"
+
+
+@course
+def test_a_name_means_one_thing_on_a_page(notebook):
+    """Names of loops aside."""
+    seen, twice = set(OF_A_FIGURE), {}
+    for i, cell in code_cells(notebook):
+        simple = [s for s in ast.parse(cell.source).body if not hasattr(s, "body")]
+        defined = {s.name for s in ast.parse(cell.source).body if hasattr(s, "name")}
+        program = compile(ast.Module(simple, []), "cell", "exec")
+        binds = (reads_and_binds(program)[1] | defined) - OF_A_FIGURE
+        if again := binds & seen:
+            twice[i] = again
+        seen |= binds
+    assert twice == {}
+
+
+# ---------------------------------------------------------------- plain Markdown
+
+NOT_PROSE = r"\$\$.*?\$\$|\$[^$\n]+\$|```.*?```|`[^`\n]*`|\]\([^)]*\)"
+NOT_PLAIN = {
+    "a directive": r"^\s*>?\s*(?:`{3,}|:{3,})\{",
+    "a role": r"\{[a-z]+(?::[a-z]+)?\}`",
+    "a label": r"^\$\$ *\(|^\([\w-]+\)=\s*$",
+    "a display over several lines in a quote": r"^>\s*\$\$(?!.*\$\$)",
+    "a display behind words in a quote": r"^> *[^$\s>].*\$\$",
+    "a display that breaks a list": r"^(?:\d+\.|[-*]) [^\n]*\n\$\$",
+}
+
+
+@pytest.mark.parametrize("what, pattern", NOT_PLAIN.items(), ids=NOT_PLAIN)
+def test_only_what_every_viewer_shows(what, pattern, notebook):
+    """JupyterLab, VS Code, Colab, GitHub and this book have this much Markdown in common."""
+    assert re.findall(pattern, words(notebook), re.M) == []
+
+
+def test_equations_are_counted_by_page(notebook):
+    found = [int(n) for n in re.findall(r"\\tag\{(\d+)\}", words(notebook))]
+    assert found == list(range(1, len(found) + 1))
+
+
+def test_figures_have_numbered_captions_below_them(notebook):
+    text = words(notebook)
+    numbers = [int(n) for n in re.findall(r"^\*Figure (\d+)\.\* ", text, re.M)]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_figures_are_stored_for_every_viewer(notebook):
+    """JupyterLab shows no SVG of a notebook that it does not trust."""
+    for _, output in outputs(notebook):
+        kinds = {kind for kind in output.get("data", {}) if kind.startswith("image/")}
+        assert not kinds or "image/png" in kinds or "image/gif" in kinds
+
+
+def test_every_exercise_has_a_solution_that_is_folded(notebook):
+    text = words(notebook)
+    exercises = [int(n) for n in re.findall(r"^\*\*Exercise (\d+)\b", text, re.M)]
+    assert exercises == list(range(1, len(exercises) + 1))
+    assert len(SOLUTION.findall(text)) == len(exercises)
+    assert all(len(code.split("\n")) < 60 for code, _ in programs(text))
+
+
+@course
+def test_the_thesis_s_numbers_say_that_they_are_the_thesis_s(notebook):
+    """(3) is the page's own third equation; thesis (5.2) is the thesis's."""
+    prose = re.sub(NOT_PROSE, "", words(notebook), flags=re.S)
+    bare = r"(?<!thesis )(?<!thesis's )\((?:[2-6]|[A-D])\.\d+[a-c]?\)"
+    several = r"(thesis \([^)]*\))((?:,| and| to|, and) \([^)]*\))+"
+    alone = re.sub(several, r"\1", prose, flags=re.IGNORECASE)
+    assert re.findall(bare, alone, re.IGNORECASE) == []
+
+
+# ---------------------------------------------------------------- the record
+
+
+@pytest.mark.parametrize("path", RECORD, ids=name_of)
+def test_the_record_says_what_the_ledger_says(path, notebook):
+    assert not record.renewed(path.stem, notebook), "run: python -m tools.record"
+
+
+@pytest.mark.parametrize("path", RECORD, ids=name_of)
+def test_a_check_stands_below_its_statement(notebook):
+    for before, cell in zip(notebook.cells, notebook.cells[1:]):
+        if cell.cell_type == "code" and [*checked(cell.source)]:
+            assert before.metadata.get("ismlit") == {"cell": "statement"}
+
+
+def test_every_section_of_the_thesis_has_a_page():
+    wanted = {record.section(claim.where) for claim in ledger().values()} - {None}
+    assert wanted <= {path.stem for path in RECORD}

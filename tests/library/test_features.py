@@ -1,0 +1,214 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.preprocessing import scale
+
+from ismlit import SupervisedIKDR, datasets
+from ismlit.bandwidth import median_distance
+from ismlit.gamma import DenseGamma, Gamma, label_gamma
+from ismlit.geometry.frames import principal_angles
+from ismlit.kernels import Gaussian, Polynomial
+from ismlit.objectives.features import FeatureProblem, distinct_rows
+from ismlit.objectives.plain import Problem
+from ismlit.solvers.certificate import certify
+from ismlit.solvers.ism import ism
+from library.problems import orthonormal
+
+
+@pytest.fixture
+def data(rng):
+    y = np.arange(60) % 3
+    X = rng.standard_normal((60, 5)) + np.c_[2 * (y == 1), 2 * (y == 2), np.zeros((60, 3))]
+    return X, label_gamma(y), Gaussian(1.7)
+
+
+def dense(problem, W):
+    """J by the n x n Gram matrix of the features, written down naively."""
+    W, _ = problem._aligned(W)
+    angles = (problem.X - problem.X.mean(axis=0)) @ W @ problem.frequencies(W.shape[1])
+    Z = np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(problem.features)
+    return np.sum(problem.gamma.to_dense() * (Z @ Z.T))
+
+
+def test_objective_is_that_of_the_features(data, rng):
+    problem, W = FeatureProblem(*data, features=40), orthonormal(5, 2, rng)
+    assert_allclose(problem.objective(W), dense(problem, W), rtol=1e-12)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_gradient_is_exact_on_the_grassmann_manifold(data, rng, q):
+    """The turning of the frame included: 40 frequencies are few, so it would be seen."""
+    problem, W, h = FeatureProblem(*data, features=40), orthonormal(5, q, rng), 1e-6
+    Z = rng.standard_normal((5, q))
+    Z -= W @ (W.T @ Z)
+    value, G = problem.objective_and_gradient(W)
+    turned = lambda t: np.linalg.qr(W + t * Z)[0]
+    slope = (dense(problem, turned(h)) - dense(problem, turned(-h))) / (2 * h)
+    assert_allclose(2 * np.sum(G * Z), slope, rtol=1e-6)  # central differences
+    assert_allclose(value, dense(problem, W), rtol=1e-12)
+
+
+def test_phi_times_w_is_the_gradient(data, rng):
+    problem, W = FeatureProblem(*data, features=64), orthonormal(5, 2, rng)
+    phi = problem.objective_and_phi(W)[1]
+    assert_allclose(phi, phi.T)
+    assert_allclose(phi @ W, problem.objective_and_gradient(W)[1], atol=1e-10)
+
+
+def test_many_features_give_phi_itself(data, rng):
+    W = orthonormal(5, 2, rng)
+    exact_J, exact = Problem(*data).objective_and_phi(W)
+    errors = []
+    for m in (256, 4096):
+        J, phi = FeatureProblem(*data, features=m).objective_and_phi(W)
+        errors.append(np.linalg.norm(phi - exact) / np.linalg.norm(exact))
+        assert J == pytest.approx(exact_J, rel=0.05)
+    # random draws would gain a factor of 4 from 16 times the features, Sobol up to 16
+    assert errors[1] < errors[0] / 4 and errors[1] < 2e-3
+
+
+def test_only_the_subspace_counts(data, rng):
+    problem, W = FeatureProblem(*data, features=64), orthonormal(5, 2, rng)
+    R = orthonormal(2, 2, rng)
+    assert_allclose(problem.objective(W @ R), problem.objective(W), rtol=1e-12)
+    assert_allclose(problem.objective_and_phi(W @ R)[1], problem.objective_and_phi(W)[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+@pytest.mark.parametrize("classes", [2, 17, 54, 250, 256])
+def test_every_class_is_one_row_of_gamma(classes, balanced, rng):
+    """Equal rows of F are found to be equal, however many classes: none is counted twice.
+
+    Numbers of samples that no block size divides: there, equal rows give products that differ.
+    """
+    for n in (3 * classes + 1, 3 * classes + 3, 4 * classes + 3):
+        y = rng.permutation(np.r_[np.arange(classes), rng.integers(0, classes, n - classes)])
+        F = label_gamma(y, balanced).F
+        first, code = distinct_rows(F)
+        assert len(first) == classes == len(set(zip(code.tolist(), y.tolist())))
+        assert np.array_equal(F[first][code], F)
+
+
+def test_rows_that_differ_in_one_entry_are_told_apart(rng):
+    """Whatever the entry, and however small the difference; order and repeats do not matter."""
+    rows = np.vstack([np.zeros(5), np.eye(5) * 1e-300, np.eye(5)])
+    drawn = rng.permutation(np.r_[np.arange(11), rng.integers(0, 11, 50)])
+    first, code = distinct_rows(rows[drawn])
+    assert len(first) == 11 == len(set(zip(code.tolist(), drawn.tolist())))
+
+
+@pytest.mark.parametrize("name", ["wine", "breast_cancer"])
+def test_finds_the_exact_subspace(name):
+    bunch = getattr(datasets, f"load_{name}")()
+    X, y = scale(bunch.data), bunch.target
+    kernel, q = Gaussian(median_distance(X)), len(np.unique(y)) - 1
+    exact = ism(X, label_gamma(y), kernel, q)
+    found = ism(X, label_gamma(y), kernel, q, random_features=128, random_state=0)
+    assert found.converged and found.n_test_passes == 0
+    assert np.degrees(principal_angles(found.W, exact.W)).max() < 2  # the design's target
+    assert np.diff(found.history["objective"]).min() > 0
+
+
+def test_threads_and_precision_change_nothing_else(data):
+    X, gamma, kernel = data
+    one = ism(X, gamma, kernel, 2, random_features=64, random_state=0)
+    two = ism(X, gamma, kernel, 2, random_features=64, random_state=0, n_jobs=2)
+    assert_allclose(one.W, two.W, atol=1e-12)
+    single = ism(X.astype("float32"), gamma, kernel, 2, random_features=64, random_state=0)
+    assert single.W.dtype == np.float32
+    assert principal_angles(single.W, one.W).max() < 1e-2  # it stops at residuals of 2e-5
+
+
+def test_what_features_cannot_do_is_refused(data, rng):
+    X, gamma, kernel = data
+    with pytest.raises(ValueError, match="Gaussian"):
+        FeatureProblem(X, gamma, Polynomial(3))
+    with pytest.raises(ValueError, match="labels"):
+        FeatureProblem(X, DenseGamma(gamma.to_dense()), kernel)
+    many = Gamma(rng.standard_normal((300, 2)), np.ones(2))
+    with pytest.raises(ValueError, match="256 "):
+        FeatureProblem(rng.standard_normal((300, 3)), many, kernel)
+    with pytest.raises(ValueError, match="positive whole number"):
+        FeatureProblem(X, gamma, kernel, features=0)
+
+
+@pytest.mark.filterwarnings("ignore")  # the cluster's own
+def test_a_dask_cluster_gives_the_same_answer(data):
+    """The same call, another backend of joblib; exact and with features."""
+    distributed = pytest.importorskip("distributed")
+    from joblib import parallel_config
+
+    X, gamma, kernel = data
+    calls = [{}, dict(random_features=64, random_state=0)]
+    here = [ism(X, gamma, kernel, 2, **options) for options in calls]
+    options = dict(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+        with parallel_config(backend="dask"):
+            there = [ism(X, gamma, kernel, 2, n_jobs=2, **options) for options in calls]
+    for one, other in zip(here, there):
+        assert_allclose(one.W, other.W, atol=1e-12)
+        assert one.n_passes == other.n_passes
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_converges_with_more_columns_than_the_labels_determine(seed):
+    """q above the rank of Phi_0: the frame of the extra columns must not jump."""
+    rng = np.random.default_rng(seed)
+    d, y = 4 + seed % 4, np.arange(60) % 3
+    X = rng.standard_normal((60, d)) + np.pad(2.0 * np.eye(3)[y][:, 1:], ((0, 0), (0, d - 2)))
+    q = 2 + seed % (d - 2)
+    found = ism(X, label_gamma(y), Gaussian(1.0), q, random_features=128, random_state=0)
+    assert found.converged and np.diff(found.history["objective"]).min() > 0
+
+
+def test_a_feature_result_is_not_certified_as_exact(data):
+    with pytest.raises(ValueError, match="not derived"):
+        certify(ism(*data, 2, random_features=16, random_state=0))
+    with pytest.raises(ValueError, match="positive whole number"):
+        ism(*data, 2, random_features=64.0)
+
+
+def test_phi_0_is_that_of_the_exact_problem(rng):
+    X, y = rng.standard_normal((60, 4)) + 5, np.arange(60) % 3
+    for gamma in (label_gamma(y), Gamma(np.eye(3)[y], [1.0, -2.0, 0.5])):  # the other not centred
+        problem = FeatureProblem(X, gamma, Gaussian(1.3))
+        assert_allclose(problem.phi_0(), problem.exact.phi_0(), atol=1e-9)
+
+
+def test_rows_on_disk_are_not_copied(rng, tmp_path):
+    """As the same rows in memory; with more rows grow Gamma and the like, and not the rows."""
+    options = dict(bandwidth=3.0, random_features=16, init="taylor", tol=1e-3, random_state=0)
+    most, size = {}, {}
+    for n in (60_000, 180_000):
+        y = np.arange(n) % 3
+        X = rng.standard_normal((n, 100)).astype("float32") + 2 * np.eye(3, 100)[y].astype(
+            "float32"
+        )
+        np.save(tmp_path / "rows.npy", X)
+        in_memory, size[n] = SupervisedIKDR(2, **options).fit(X, y), X.nbytes
+        del X
+        tracemalloc.start()
+        model = SupervisedIKDR(2, **options).fit(np.load(tmp_path / "rows.npy", mmap_mode="r"), y)
+        most[n] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert_allclose(model.W_, in_memory.W_, atol=1e-5)
+    (few, many), (small, large) = most.values(), size.values()
+    assert many - few < 0.3 * (large - small)
+
+
+def test_as_many_classes_as_promised_are_taken(rng):
+    """256 classes can be solved by random features, 257 cannot; J is that of the features."""
+    y = rng.permutation(np.arange(1031) % 257)
+    X, W = rng.standard_normal((1031, 3)), orthonormal(3, 1, rng)
+    with pytest.raises(ValueError, match="at most 256 distinct rows"):
+        FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=4)
+    X, y = X[y < 256], y[y < 256]
+    problem = FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=4)
+    aligned, _ = problem._aligned(W)
+    angles = (X - X.mean(axis=0)) @ aligned @ problem.frequencies(1)
+    waves = np.hstack([np.cos(angles), np.sin(angles)]) / 2
+    H = np.eye(len(y)) - 1 / len(y)
+    same = y[:, None] == y
+    assert problem.objective(W) == pytest.approx(np.sum((H @ same @ H) * (waves @ waves.T)))

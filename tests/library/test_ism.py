@@ -1,0 +1,410 @@
+import warnings
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import scale
+
+from ismlit import datasets
+from ismlit.bandwidth import median_distance
+from ismlit.gamma import label_gamma
+from ismlit.geometry.frames import (
+    nearest_frame,
+    outside,
+    principal_angles,
+    projector_distance,
+)
+from ismlit.geometry.second_order import SecondOrder
+from ismlit.kernels import Gaussian, Linear, Polynomial, Squared
+from ismlit.objectives.features import FeatureProblem
+from ismlit.objectives.grams import gram
+from ismlit.objectives.plain import Problem
+from ismlit.solvers.certificate import certify
+from ismlit.solvers.climb import escaped
+from ismlit.solvers.ism import _anchored, ism, published_ism
+from library.problems import FAMILY, kernel_for, orthonormal, unsettled
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def objective(X, gamma, kernel, W):
+    """J by the dense Gram matrix, which the solver never forms."""
+    return np.sum(gamma * gram(kernel, X, W))
+
+
+@pytest.fixture(scope="module")
+def breast_cancer():
+    bunch = datasets.load_breast_cancer()
+    X, y = scale(bunch.data), bunch.target
+    return X, label_gamma(y), Gaussian(median_distance(X))
+
+
+def test_the_reference_problem(breast_cancer):
+    """30 features, q = 2: 19184.652 from the Taylor start, within 40 passes, never falling."""
+    result = ism(*breast_cancer, 2)
+    assert result.converged and result.n_passes <= 40
+    assert_allclose(result.objective, 19184.652, atol=5e-4)  # the digits of the reference
+    X, gamma, kernel = breast_cancer
+    dense = objective(X, gamma.to_dense(), kernel, result.W)
+    assert_allclose(result.objective, dense, rtol=1e-11)
+    assert (np.diff(result.history["objective"]) >= 0).all()
+
+
+def test_published_ism_falls_into_a_2_cycle_there(breast_cancer):
+    with pytest.warns(ConvergenceWarning, match=r"did not converge in 60 steps \(max_iter"):
+        result = published_ism(*breast_cancer, 2, tol=0, max_iter=60)
+    tail = result.history["objective"][-6:]
+    assert_allclose(tail[::2], tail[0], rtol=1e-6)
+    assert_allclose(tail[1::2], tail[1], rtol=1e-6)
+    assert_allclose(np.sort(tail[:2]), [19175.18, 19177.06], atol=0.01)
+    stopped = published_ism(*breast_cancer, 2, tol=0.01)
+    assert stopped.converged and stopped.n_iter == 3 and stopped.residual > 0.01
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@given(seed=seeds, q=st.integers(1, 3))
+@settings(deadline=None, max_examples=10)
+def test_never_falls_and_ends_stationary(name, seed, q):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((20, 4)), np.arange(20) % 3
+    kernel, gamma = kernel_for(name, X), label_gamma(y)
+    result = ism(X, gamma, kernel, q, init="random", random_state=seed % 1000)
+    J = result.history["objective"]
+    assert (np.diff(J) >= -1e-14 * np.abs(J).max()).all()  # its own rounding at the very end
+    assert_allclose(result.W.T @ result.W, np.eye(q), atol=1e-12)
+    assert_allclose(result.objective, objective(X, gamma.to_dense(), kernel, result.W), rtol=1e-10)
+    # stationary by an independent route: no slope of the dense J along tangent directions
+    norm = np.linalg.norm(result.problem.phi(result.W))
+    for _ in range(3):
+        Z = rng.standard_normal((4, q))
+        Z -= result.W @ (result.W.T @ Z)
+        h = 1e-5 / np.linalg.norm(Z)
+        ends = [objective(X, gamma.to_dense(), kernel, result.W + s * h * Z) for s in (1, -1)]
+        assert abs(ends[0] - ends[1]) / 2e-5 <= 1e-5 * norm + 1e-8 * abs(J[-1])
+
+
+def phi_by_hand(X, G, sigma, W):
+    """1/2 sum_ij Gamma_ij f'(beta_ij) A_ij of a Gaussian kernel, over all pairs at once."""
+    apart = X[:, None] - X
+    slope = -np.exp(-np.sum((apart @ W) ** 2, axis=2) / (2 * sigma**2)) / (2 * sigma**2)
+    return np.einsum("ij,ijd,ije->de", G * slope, apart, apart)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("solve", [ism, published_ism])
+@unsettled
+def test_solvers_start_at_the_top_of_phi_0_and_go_to_the_top_of_phi(solve, sign, rng):
+    """The Taylor start spans the leading eigenvectors of Phi_0, also where all are negative.
+
+    The first step, as published and with a shift of 0, goes to the leading ones of Phi there.
+    """
+    X, y = rng.standard_normal((40, 4)), np.arange(40) % 5
+    X[:, 0] += y
+    gamma = sign * label_gamma(y)
+    G = gamma.to_dense()
+    values, vectors = np.linalg.eigh(phi_by_hand(X, G, 4.0, np.zeros((4, 2))))
+    assert (sign * values > 0).all()  # every direction has its place in the order
+    points = []
+    found = solve(X, gamma, Gaussian(4.0), 2, tol=1e-12, max_iter=1, callback=points.append)
+    assert principal_angles(points[0].W, vectors[:, 2:]).max() < 1e-7
+    assert found.history["shift"][1] == 0
+    top = np.linalg.eigh(phi_by_hand(X, G, 4.0, points[0].W))[1][:, 2:]
+    assert principal_angles(points[1].W, top).max() < 1e-7
+
+
+@unsettled
+@given(seed=seeds)
+@settings(deadline=None, max_examples=40)
+def test_brute_force_over_all_directions_of_the_plane(seed):
+    """d = 2, q = 1: the result is a local maximum of a scan, and not below plain ISM."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (rng.integers(3, 9), 2)).astype(float)
+    y = rng.integers(0, 2, len(X))
+    assume(len(set(y)) == 2 and np.unique(X, axis=0).shape[0] > 2)
+    gamma, kernel = label_gamma(y), Gaussian(1.5)
+    assume(np.abs(X.T @ gamma.to_dense() @ X).max() > 1e-6)
+    result = ism(X, gamma, kernel, 1)
+    plain = published_ism(X, gamma, kernel, 1, tol=1e-12, max_iter=50)
+    assert result.converged
+    angle = np.arctan2(*result.W[::-1, 0])
+    around = angle + np.linspace(-0.02, 0.02, 41)
+    values = [
+        objective(X, gamma.to_dense(), kernel, np.array([[np.cos(t)], [np.sin(t)]])) for t in around
+    ]
+    assert result.objective >= max(values) - 1e-9 * abs(result.objective)
+    # both start at one point; the safeguard rises from there, so it cannot end below it
+    assert result.objective >= plain.history["objective"][0] - 1e-12
+
+
+def test_the_linear_and_squared_kernels_are_solved_by_one_eigendecomposition(rng):
+    X, y = rng.standard_normal((30, 5)), np.arange(30) % 3
+    G = label_gamma(y).to_dense()
+    vectors = np.linalg.eigh(X.T @ G @ X)[1][:, ::-1][:, :2]
+    for kernel in (Linear(), Squared()):
+        result = ism(X, label_gamma(y), kernel, 2)
+        assert result.n_iter <= 1
+        assert principal_angles(result.W, vectors).max() < 1e-6
+
+
+@pytest.mark.parametrize("init", ["taylor", "pca", "random"])
+def test_rotating_the_data_rotates_the_answer(init, rng):
+    X, y, Q = rng.standard_normal((30, 4)), np.arange(30) % 2, orthonormal(4, 4, rng)
+    X[:, 0] += 2 * y
+    first = ism(X, label_gamma(y), Gaussian(2.0), 1, init=init, random_state=0)
+    second = ism(X @ Q.T, label_gamma(y), Gaussian(2.0), 1, init=init, random_state=0)
+    assert_allclose(second.objective, first.objective, rtol=1e-8)
+    # the angle is as accurate as the residual (1e-6) over the relative eigengap
+    assert principal_angles(second.W, Q @ first.W).max() < 1e-4
+
+
+def test_a_saddle_is_left():
+    """Thesis counterexample: plain ISM stops at once at e2, a strict local minimum."""
+    X, y = np.array([[2.0, -1], [0, -1], [-2, 1]]), [0, 1, 0]
+    plain = published_ism(X, label_gamma(y), Gaussian(3.0), 1, tol=1e-12)
+    assert_allclose(np.abs(plain.W.ravel()), [0, 1], atol=1e-8)
+    stuck = ism(X, label_gamma(y), Gaussian(3.0), 1, escape=False)
+    free = ism(X, label_gamma(y), Gaussian(3.0), 1)
+    angles = np.linspace(0, np.pi, 2001)
+    G, K = label_gamma(y).to_dense(), Gaussian(3.0)
+    best = max(objective(X, G, K, np.array([[np.cos(t)], [np.sin(t)]])) for t in angles)
+    assert stuck.objective < best - 0.01
+    assert free.objective >= best - 1e-9
+
+
+def test_q_equal_to_d_is_trivially_solved(rng):
+    X, y = rng.standard_normal((10, 3)), np.arange(10) % 2
+    result = ism(X, label_gamma(y), Gaussian(1.0), 3)
+    assert_allclose(result.objective, np.sum(label_gamma(y).to_dense() * gram(Gaussian(1.0), X)))
+
+
+def test_history_and_signs(rng):
+    X, y = rng.standard_normal((25, 4)), np.arange(25) % 2
+    result = ism(X, label_gamma(y), Polynomial(3), 2)
+    lengths = {key: len(values) for key, values in result.history.items()}
+    assert set(lengths.values()) == {result.n_iter + 1}
+    assert {"objective", "passes", "residual", "shift", "movement"} == set(lengths)
+    assert result.history["residual"][-1] == result.residual
+    assert (result.W[np.abs(result.W).argmax(0), [0, 1]] > 0).all()
+    assert (np.diff(result.eigenvalues) <= 0).all()
+    ritz = result.W.T @ result.problem.phi(result.W) @ result.W
+    assert_allclose(ritz, np.diag(result.eigenvalues), atol=1e-9 * np.abs(ritz).max())
+
+
+def test_signs_are_fixed_where_features_outnumber_samples(rng):
+    """The convention of signs holds for W itself, not for W in the span of the samples."""
+    y = np.arange(12) % 2
+    for _ in range(5):
+        X = rng.standard_normal((12, 40))
+        W = ism(X - X.mean(axis=0), label_gamma(y), Gaussian(9.0), 2).W
+        assert (W[np.abs(W).argmax(axis=0), [0, 1]] > 0).all()
+
+
+def test_history_tells_how_far_each_step_went(rng):
+    X, y, points = rng.standard_normal((30, 5)), np.arange(30) % 3, []
+    found = ism(X, label_gamma(y), Gaussian(1.5), 2, init="random", callback=points.append)
+    went = [projector_distance(a.W, b.W) for a, b in pairwise(points)]
+    assert len(went) > 2 and min(went) > 0
+    assert_allclose(found.history["movement"][1:], went)
+
+
+def test_the_start_may_be_given_and_is_not_changed(rng):
+    X, y, W = rng.standard_normal((20, 3)), np.arange(20) % 2, orthonormal(3, 1, rng)
+    before = W.copy()
+    result = ism(X, label_gamma(y), Gaussian(1.0), 1, init=W)
+    assert np.array_equal(W, before)
+    again = ism(X, label_gamma(y), Gaussian(1.0), 1, init=result.W)
+    assert again.n_iter == 0
+
+
+def test_not_converged_is_said(breast_cancer):
+    with pytest.warns(ConvergenceWarning, match=r"did not converge in 2 steps .*: residual .* Try"):
+        result = ism(*breast_cancer, 2, max_iter=2)
+    assert not result.converged
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (dict(q=5), "1 <= q <= d: q = 5, d = 3"),
+        (dict(q=0), "1 <= q <= d"),
+        (dict(q=1.5), "integer"),
+        (dict(init="best"), "'taylor'"),
+        (dict(init=np.ones((3, 1))), "orthonormal columns"),
+        (dict(init=np.ones((2, 1))), r"shape \(3, q\)"),
+        (dict(kernel=Gaussian(1e-4)), "underflows"),
+        (dict(X=np.full((8, 3), np.nan)), "NaN"),
+        (dict(X=np.zeros((8, 3))), "Phi is zero"),
+        (dict(gamma=np.arange(8) % 2), r"label_gamma\(y\)"),
+        (dict(gamma=None), "gamma and kernel are needed"),
+        (dict(kernel=None), "gamma and kernel are needed"),
+    ],
+)
+def test_bad_input_gets_a_clear_error(change, words, rng):
+    good = dict(X=rng.standard_normal((8, 3)), gamma=label_gamma(np.arange(8) % 2), q=1)
+    good |= dict(kernel=Gaussian(1.0), init=np.eye(3)[:, :1])
+    with pytest.raises(ValueError, match=words), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ism(**good | change)
+
+
+@pytest.mark.parametrize("extra", ["gamma", "kernel", "random_features"])
+def test_a_problem_comes_alone(extra, rng):
+    """What a problem brings already is neither taken twice nor dropped: it is refused."""
+    X, gamma = rng.standard_normal((20, 3)), label_gamma(np.arange(20) % 2)
+    given = dict(gamma=gamma, kernel=Gaussian(1.0), random_features=64)[extra]
+    problem = Problem(X, gamma, Gaussian(1.0))
+    with pytest.raises(ValueError, match="a problem brings its own gamma, kernel and random"):
+        ism(problem, q=2, **{extra: given})
+
+
+def test_the_callback_sees_every_accepted_point(rng):
+    X, y = rng.standard_normal((40, 5)), np.arange(40) % 3
+    for solve in (ism, partial(published_ism, tol=0.01)):
+        points = []
+        result = solve(X, label_gamma(y), Gaussian(2.0), 2, callback=points.append)
+        assert_allclose([point.J for point in points], result.history["objective"], rtol=1e-12)
+        seen, exact = [point.residual for point in points], result.history["residual"]
+        assert_allclose(seen, exact, rtol=0.5)  # by the size of the Phi that was formed last
+        gradient = result.problem.objective_and_gradient(points[-1].W)[1]
+        assert_allclose(points[-1].gradient, outside(gradient, points[-1].W), atol=1e-9)
+        assert principal_angles(points[-1].W, result.W).max() < 1e-7
+
+
+@pytest.mark.parametrize(("seed", "sigma", "q"), [(13, 0.8, 2), (54, 0.5, 1), (61, 1.2, 2)])
+def test_steps_by_gradients_never_lower_the_objective(seed, sigma, q):
+    """Small bandwidths, where a smaller residual can mean a lower J: both tests are needed."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((20, 4)), np.arange(20) % 3
+    result = ism(X, label_gamma(y), Gaussian(sigma), q, init="random", random_state=seed)
+    J = result.history["objective"]
+    assert result.converged and (np.diff(J) >= -1e-14 * J.max()).all()
+
+
+def test_a_nearly_flat_valley_is_crossed():
+    """The fixed-point steps alone shrink the residual by less than 1 % each here."""
+    seed = 14103946
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((20, 4)), np.arange(20) % 3
+    result = ism(X, label_gamma(y), FAMILY["user"], 3, init="random", random_state=seed % 1000)
+    assert result.converged and result.n_passes <= 100
+    assert_allclose(result.objective, 13.68425, atol=1e-4)  # the plain steps stop at 13.607
+
+
+def test_float32_stops_at_its_own_rounding(rng):
+    X, y = rng.standard_normal((40, 4)).astype("f4"), np.arange(40) % 2
+    result = ism(X, label_gamma(y), Gaussian(2.0), 1, tol=0)
+    assert result.converged and result.message == "the first-order residual is below tol"
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(8.0), Polynomial(2)], ids=str)
+@pytest.mark.parametrize("given", [False, True])
+def test_more_features_than_samples_are_solved_in_their_span(kernel, given, rng):
+    """Against the same problem solved with all features."""
+    X, y = rng.standard_normal((20, 50)), np.arange(20) % 2
+    X[:, 0] += 3 * y
+    X -= X.mean(axis=0)
+    init = orthonormal(50, 2, rng) if given else "taylor"
+    whole = Problem(X, label_gamma(y), kernel)
+    found, direct = ism(X, label_gamma(y), kernel, 2, init=init), ism(whole, q=2, init=init)
+    assert found.W.shape == (50, 2) and found.problem.d == 50
+    assert_allclose(found.W.T @ found.W, np.eye(2), atol=1e-12)
+    assert whole.objective(found.W) == pytest.approx(found.objective, rel=1e-10)
+    assert found.objective == pytest.approx(direct.objective, rel=1e-8)
+    assert certify(found).is_stationary
+    with pytest.raises(ValueError, match="orthonormal"):
+        ism(X, label_gamma(y), kernel, 2, init=np.ones((50, 2)))
+
+
+def test_a_w_far_from_the_anchor_is_solved_for_again(rng):
+    """With random features; the passes of all rounds count."""
+    X, y, calls = rng.standard_normal((30, 5)), np.arange(30) % 3, []
+    problem = FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=32)
+    near = ism(problem, q=2, init="taylor", escape=False)
+    far = np.linalg.svd(near.W)[0][:, 2:4]
+
+    def solve(problem, init):
+        calls.append((problem.anchor, init))
+        return replace(near, W=far, n_passes=7)
+
+    found = _anchored(solve, replace(problem, anchor=near.W), "taylor")
+    assert len(calls) == 2 and calls[1][0] is calls[1][1] is far
+    assert found.n_passes == 14
+
+
+def test_passes_of_the_second_order_test_are_counted_apart(wine, monkeypatch):
+    """Counted independently, around the one place where the curvature is looked for."""
+    spent, lowest = [], SecondOrder.lowest
+
+    def counted(self, **options):
+        before = self.problem.count.passes
+        try:
+            return lowest(self, **options)
+        finally:
+            spent.append(self.problem.count.passes - before)
+
+    monkeypatch.setattr(SecondOrder, "lowest", counted)
+    found = ism(wine[0], label_gamma(wine[1]), Gaussian(3.0), 2)
+    assert found.n_test_passes == sum(spent) > 0
+    assert found.n_passes > found.n_test_passes
+
+
+def test_by_default_the_published_solver_goes_on_to_a_millionth(wine):
+    """The eigenvalues settle to 1e-6, W to about its root; one step more changes them no more."""
+    task = wine[0], label_gamma(wine[1]), Gaussian(3.0), 2
+    found = published_ism(*task)
+    assert found.n_iter == published_ism(*task, tol=1e-6).n_iter and found.residual < 1e-3
+    values = np.linalg.eigvalsh(Problem(*task[:3]).phi(found.W))[:-3:-1]
+    assert_allclose(found.eigenvalues, values, rtol=1e-4)
+
+
+def test_a_saddle_is_left_by_a_short_step_where_a_long_one_overshoots():
+    """J rises along the curve for a thirtieth of a radian only: lengths are halved, not doubled."""
+    start = np.array([[1.0], [0.0]])
+
+    def trial(W):
+        angle = np.arctan2(*abs(W[::-1, 0]))  # the sign of w says nothing
+        return SimpleNamespace(W=W, J=angle**2 if angle < 1 / 30 else -1.0)
+
+    moves = []
+    climb = SimpleNamespace(at=trial(start), noise=0.0, trial=trial, forget=lambda: None)
+    climb.move = moves.append
+    assert escaped(climb, np.array([[0.0], [1.0]]))
+    assert len(moves) == 1 and 0 < moves[0].J < 1 / 900
+
+
+@pytest.mark.parametrize(
+    "n, d, q, classes", [(2000, 20, 2, 3), (5000, 50, 3, 4), (3000, 100, 3, 5)]
+)
+def test_single_precision_reaches_what_it_can(n, d, q, classes):
+    """Of thousands of samples too, whose J is known to fewer digits than a last step would add."""
+    rng, y = np.random.default_rng(0), np.arange(n) % classes
+    X = rng.standard_normal((n, d)) + 1.5 * rng.standard_normal((classes, d))[y]
+    X = scale(X).astype("float32")
+    task = label_gamma(y), Gaussian(median_distance(X))
+    single, double = ism(X, *task, q), ism(X.astype(float), *task, q)
+    assert single.converged and single.residual < 3e-5
+    assert principal_angles(single.W, double.W).max() < 1e-3
+
+
+def test_frames_of_single_precision_are_orthonormal(rng):
+    for d, q in ((5, 2), (50, 3), (300, 10)):
+        exact = np.linalg.qr(rng.standard_normal((d, q)))[0]
+        near = (exact * (1 + 1e-6 * rng.standard_normal(q))).astype(np.float32)
+        found = nearest_frame(near).astype(float)
+        assert np.abs(found.T @ found - np.eye(q)).max() < 1e-7
+        assert principal_angles(found, exact).max() < 1e-6
+    assert nearest_frame(exact) is exact  # nothing is done in double precision
+
+
+def test_float32_reaches_the_same_maximum(breast_cancer):
+    X, gamma, kernel = breast_cancer
+    result = ism(X.astype("f4"), gamma, kernel, 2)
+    assert result.W.dtype == np.float32
+    assert_allclose(result.objective, 19184.652, rtol=1e-6)  # a few units of single precision

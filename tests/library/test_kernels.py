@@ -1,0 +1,190 @@
+import sys
+
+import numpy as np
+import pytest
+import sympy as sp
+from numpy.testing import assert_allclose
+from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+
+from ismlit import kernels
+from ismlit.bandwidth import as_kernel, median_distance, neighbour_distance
+from ismlit.kernels import (
+    Gaussian,
+    Kernel,
+    Linear,
+    Multiquadratic,
+    Polynomial,
+    RelativeGaussian,
+    Squared,
+)
+from ismlit.objectives.grams import gram
+from library.problems import FAMILY
+
+SINGLE = [name for name in FAMILY if name not in ("sum", "relative")]
+
+
+@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize("order", [1, 2])
+def test_derivatives_agree_with_central_differences(name, order):
+    kernel, beta, h = FAMILY[name], np.linspace(0.3, 4, 9), 1e-4
+    lower = (kernel.f, kernel.df)[order - 1]
+    slope = (lower(beta + h) - lower(beta - h)) / (2 * h)
+    # central differences: truncation h^2 f''' / 6 of order 1e-8, rounding eps / h = 1e-12
+    assert_allclose((kernel.df, kernel.d2f)[order - 1](beta), slope, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_float32_stays_float32(name):
+    beta = np.linspace(0.1, 5, 11, dtype=np.float32)
+    kernel = FAMILY[name]
+    assert {g(beta).dtype for g in (kernel.f, kernel.df, kernel.d2f)} == {np.dtype("f4")}
+
+
+def test_gram_agrees_with_scikit_learn(rng):
+    X, W = rng.standard_normal((9, 4)), rng.standard_normal((4, 2))
+    Z = X @ W
+    assert_allclose(gram(Gaussian(1.5), X, W), rbf_kernel(Z, gamma=1 / (2 * 1.5**2)), rtol=1e-12)
+    expected = polynomial_kernel(Z, degree=3, gamma=1, coef0=0.5)
+    assert_allclose(gram(Polynomial(3, 0.5), X, W), expected, rtol=1e-12)
+    assert_allclose(gram(Squared(), X, W), -(pairwise_distances(Z) ** 2), atol=1e-12)
+    assert_allclose(gram(Gaussian(2.0), X, W, X[:3]), gram(Gaussian(2.0), X, W)[:, :3], rtol=1e-12)
+
+
+def test_relative_gaussian_with_equal_bandwidths_is_gaussian(rng):
+    X = rng.standard_normal((8, 3))
+    assert_allclose(gram(RelativeGaussian(np.full(8, 1.7)), X), gram(Gaussian(1.7), X), rtol=1e-12)
+
+
+def test_sums_are_flat_and_weighted(rng):
+    X = rng.standard_normal((7, 3))
+    total = 2 * (Gaussian(1.0) + 3 * Polynomial(2))
+    assert [weight for weight, _ in total.terms()] == [2, 6]
+    assert_allclose(gram(total, X), 2 * gram(Gaussian(1.0), X) + 6 * gram(Polynomial(2), X))
+
+
+def test_squared_and_multiquadratic_are_conditionally_positive_definite(rng):
+    X = rng.standard_normal((12, 3))
+    H = np.eye(12) - 1 / 12
+    for kernel in (Squared(), Multiquadratic(0.4)):
+        assert np.linalg.eigvalsh(gram(kernel, X))[0] < -0.1
+        assert np.linalg.eigvalsh(H @ gram(kernel, X) @ H)[0] > -1e-10  # rounding of O(100)
+
+
+def test_a_kernel_with_symbols_for_its_parameters():
+    sigma, beta = sp.symbols("sigma beta", positive=True)
+    found = Gaussian(sigma).df(beta, kernels.symbolic_functions())
+    assert sp.simplify(found + sp.exp(-beta / (2 * sigma**2)) / (2 * sigma**2)) == 0
+
+
+def test_median_distance_over_all_and_over_distinct_pairs():
+    X = np.array([[0.0], [1.0], [3.0]])  # distances 1, 2, 3; full matrix 0,0,0,1,1,2,2,3,3
+    assert median_distance(X) == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: Gaussian(0), ValueError, "sigma of Gaussian must be positive"),
+        (lambda: Gaussian(np.nan), ValueError, "sigma"),
+        (lambda: Multiquadratic(0.0), ValueError, "c of Multiquadratic"),
+        (lambda: Polynomial(1.5), ValueError, "degree must be an integer"),
+        (lambda: Polynomial("a"), (TypeError, ValueError), "degree must"),
+        (lambda: Polynomial(2, "b"), (TypeError, ValueError), "c must"),
+        (lambda: RelativeGaussian([1.0, -1.0]), ValueError, "one per sample"),
+        (lambda: RelativeGaussian(5.0), ValueError, "1-D array"),
+        (lambda: Kernel(lambda b, xp: b, pairs="sum"), ValueError, "use 'difference' when"),
+        (lambda: Kernel(3), TypeError, "function of"),
+        (lambda: -1 * Gaussian(1.0), ValueError, "weights of at least 0"),
+        (lambda: Gaussian(1.0) * Linear(), TypeError, "product of kernels"),
+        (lambda: (Gaussian(1.0) + Linear()).f(1.0), ValueError, "no single one"),
+        (lambda: as_kernel("rbf", None), ValueError, "'gaussian'"),
+        (lambda: median_distance(np.zeros((5, 2))), ValueError, "duplicate rows"),
+        (lambda: gram(RelativeGaussian([1.0]), np.eye(3)), ValueError, "one per sample"),
+    ],
+)
+def test_bad_input_gets_a_clear_error(make, error, words):
+    with pytest.raises(error, match=words):
+        make()
+
+
+def test_a_far_origin_costs_no_digits(rng):
+    X = rng.standard_normal((20, 3))
+    assert_allclose(median_distance(X + 1e8), median_distance(X), rtol=1e-6)  # eps * 1e8
+    assert_allclose(gram(Gaussian(1.0), X + 1e7), gram(Gaussian(1.0), X), atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda beta, xp: xp.maximum(1 - beta, 0),
+        lambda beta, xp: np.exp(-beta),
+        lambda beta, xp: xp.where(beta > 1, 0, 1),
+    ],
+)
+def test_a_formula_that_sympy_cannot_derive_is_refused_in_words(f):
+    with pytest.raises(TypeError, match="twice differentiable, or subclass Kernel"):
+        Kernel(f).d2f(np.ones(3))
+
+
+def test_a_squared_distance_is_not_negative_where_f_is_derived():
+    """Of squared distances |beta| is beta and smooth; of inner products it has a kink at 0."""
+    f, beta = (lambda beta, xp: xp.exp(-xp.abs(beta))), np.array([0.0, 0.5, 2.0])
+    apart = Kernel(f, pairs="difference")
+    assert_allclose(apart.df(beta), -np.exp(-beta), rtol=1e-14)
+    assert_allclose(apart.d2f(beta), np.exp(-beta), rtol=1e-14)
+    with pytest.raises(TypeError, match="could not be derived"):
+        Kernel(f, pairs="inner").d2f(beta)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_derived_constant_is_an_array_of_the_same_precision(dtype):
+    """(beta / 2)' = 1/2 and (3 beta)' = 3 hold no beta: their values still have its type."""
+    beta = np.array([[0.5, 1.0]], dtype)
+    for slope in (0.5, 3):
+        kernel = Kernel(lambda beta, xp, slope=slope: slope * beta, pairs="inner")
+        assert_allclose(kernel.df(beta), [[slope, slope]])
+        assert kernel.df(beta).dtype == kernel.d2f(beta).dtype == dtype
+
+
+def test_a_formula_takes_beta_and_xp():
+    """The likeliest slips say what to write, without a chain of tracebacks."""
+    with pytest.raises(TypeError, match=r"must take \(beta, xp\).*got a function of \(beta\)"):
+        Kernel(lambda beta: 1 / (1 + beta))
+    with pytest.raises(TypeError, match=r"xp\.sqrt, not np\.sqrt") as caught:
+        Kernel(lambda beta, xp: -np.sqrt(1 + beta)).df(np.ones(2))
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("orders", [(0,), (2, 0), (0, 1, 2)])
+@pytest.mark.parametrize(
+    "kernel", [*map(Polynomial, (1, 2, 3, 9)), Gaussian(0.7), Multiquadratic()]
+)
+def test_value_and_derivatives_at_once_are_those_one_by_one(kernel, orders):
+    beta = np.linspace(0.1, 2, 5)
+    found = kernel.f_and_derivatives(kernel.argument * beta, orders)
+    for order, (number, values) in zip(orders, found):
+        one = (kernel.f, kernel.df, kernel.d2f)[order](beta)
+        assert_allclose(number * np.broadcast_to(values, beta.shape), one, rtol=1e-12)
+
+
+def test_without_sympy_a_kernel_of_one_s_own_says_what_to_do(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    kernel = Kernel(lambda beta, xp: 1 / (1 + 3 * beta))
+    with pytest.raises(ModuleNotFoundError, match="pip install sympy, or subclass Kernel"):
+        kernel.df(np.ones(3))
+    assert gram(Multiquadratic(), np.eye(2)).shape == (2, 2)
+
+
+@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize("order", [1, 2])
+def test_faster_forms_equal_what_sympy_derives(name, order):
+    kernel, beta = FAMILY[name], np.linspace(0.1, 5, 11)
+    derived = Kernel._derivative(kernel, order, beta, np)
+    assert_allclose((kernel.df, kernel.d2f)[order - 1](beta), derived, rtol=1e-12, atol=1e-14)
+
+
+def test_nearest_neighbours_do_not_count_the_sample_itself():
+    X = np.array([[0.0], [1.0], [3.0], [7.0]])
+    assert neighbour_distance(X, k=1).tolist() == [1, 1, 2, 4]
+    assert neighbour_distance(X, k=2).tolist() == [3, 2, 3, 6]

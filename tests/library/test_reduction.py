@@ -1,0 +1,254 @@
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics import normalized_mutual_info_score, silhouette_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ismlit import datasets
+from ismlit.estimators import kdac
+from ismlit.estimators import supervised as reduction
+from ismlit.estimators.kdac import KDAC
+from ismlit.estimators.semisupervised import SemiSupervisedIKDR
+from ismlit.estimators.supervised import SupervisedIKDR
+from ismlit.estimators.unsupervised import UnsupervisedIKDR
+from ismlit.gamma import label_gamma
+from ismlit.geometry.frames import principal_angles
+from ismlit.kernels import Polynomial
+from ismlit.objectives.plain import Problem
+from library.problems import keep_the_contract
+
+
+@parametrize_with_checks(
+    [
+        SupervisedIKDR(1, init="taylor"),
+        SupervisedIKDR(1, kernel="linear"),
+        UnsupervisedIKDR(bandwidth="median"),
+        UnsupervisedIKDR(kernel="squared", normalize="none"),
+        SemiSupervisedIKDR(bandwidth="median"),
+    ]
+)
+@pytest.mark.filterwarnings("ignore:component", "ignore:no bandwidth")  # noise has no more
+def test_scikit_learn_contract(estimator, check):
+    try:
+        keep_the_contract(estimator, check)
+    except (ValueError, AssertionError) as error:
+        if "known classes, more than n_clusters" not in str(error):
+            raise
+        pytest.skip("the check asks for fewer clusters than it knows classes, which is refused")
+
+
+@pytest.mark.slow
+@parametrize_with_checks([SupervisedIKDR(1), UnsupervisedIKDR(), SemiSupervisedIKDR()])
+def test_scikit_learn_contract_as_they_come(estimator, check):
+    test_scikit_learn_contract(estimator, check)
+
+
+@pytest.mark.parametrize(
+    "kernel", ["linear", "squared", "polynomial", "gaussian", "multiquadratic"]
+)
+def test_wine_is_separated_by_two_components(kernel):
+    X, y = datasets.load_wine().data, datasets.load_wine().target
+    model = make_pipeline(StandardScaler(), SupervisedIKDR(2, kernel=kernel), SVC()).fit(X, y)
+    assert model.score(X, y) > 0.97
+    certificate = model[1].certificate()
+    assert certificate.is_stationary and certificate.is_second_order
+
+
+def test_finds_the_plane_of_the_rings():
+    X, y, plane = datasets.make_rings(400, 6, random_state=0)
+    W = SupervisedIKDR(2, bandwidth=1.0, init="random", random_state=1).fit(X, y).W_
+    assert principal_angles(W, plane).max() < 0.15  # sampling error of 400 points
+
+
+def test_translation_does_not_matter_even_to_the_polynomial_kernel(rng):
+    X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
+    first = SupervisedIKDR(1, kernel="polynomial").fit(X, y)
+    second = SupervisedIKDR(1, kernel="polynomial").fit(X + 50, y)
+    assert principal_angles(first.W_, second.W_).max() < 1e-4
+    assert_allclose(second.transform(X + 50), first.transform(X), atol=1e-4)
+
+
+def test_unequal_classes_weigh_the_same_where_asked(rng):
+    """The objective is that of the balanced Gamma, which differs where classes do."""
+    X, y = rng.standard_normal((40, 4)), np.repeat([0, 1], [30, 10])
+    model = SupervisedIKDR(1, balanced=True, init="taylor").fit(X, y)
+    for balanced in (False, True):
+        problem = Problem(X - X.mean(axis=0), label_gamma(y, balanced), model.kernel_)
+        same = model.result_.objective == pytest.approx(problem.objective(model.W_))
+        assert same == balanced
+
+
+def test_numpy_s_bools_are_bools(rng):
+    """A comparison of arrays gives numpy's own True, which says the same."""
+    X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
+    model = SupervisedIKDR(1, init="taylor", balanced=np.True_).fit(X, y)
+    plain = SupervisedIKDR(1, init="taylor", balanced=True).fit(X, y)
+    assert np.array_equal(model.W_, plain.W_)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (dict(n_components=4), "n_components = 4 must be at most 3, "),
+        (dict(y=np.zeros(12)), "two classes"),
+        (dict(X=np.ones((12, 3))), "duplicate rows"),
+    ],
+)
+def test_bad_input_gets_a_clear_error(change, words, rng):
+    data = dict(X=rng.standard_normal((12, 3)), y=np.arange(12) % 2)
+    data |= {k: v for k, v in change.items() if k in data}
+    parameters = {k: v for k, v in change.items() if k not in data}
+    with pytest.raises(ValueError, match=words):
+        SupervisedIKDR(**parameters).fit(data["X"], data["y"])
+
+
+# ---------------------------------------------------------------- without, or with few, labels
+
+
+@pytest.mark.parametrize(
+    "options", [dict(normalize="none", bandwidth="median"), dict()], ids=["as published", "ours"]
+)
+def test_clusters_of_wine_are_its_cultivars(wine, options):
+    X, y = wine
+    model = UnsupervisedIKDR(3, random_state=0, **options).fit(X)
+    assert normalized_mutual_info_score(y, model.labels_) > 0.85
+    assert model.result_.converged and model.embedding_.shape == (178, 3)
+    assert_allclose(model.W_.T @ model.W_, np.eye(3), atol=1e-10)
+    assert model.certificate().is_second_order
+
+
+def test_the_bandwidth_kept_is_the_one_that_keeps_its_promise(rng, monkeypatch):
+    """Nine shares promise; the two best are held against more turns, the third cannot win.
+
+    The self-tuning kernel is far behind; the winner's end keeps what was promised.
+    """
+    promises, held = [0.1, 0.2, 0.9, 0.8, 0.55, 0.0, 0.0, 0.0, 0.0], [0.5, 0.6]
+    values = iter([*promises, *held, 0.3, 0.6])
+    monkeypatch.setattr(reduction, "embedding_silhouette", lambda U, labels: next(values))
+    X = rng.standard_normal((40, 3)) + 4 * (np.arange(40) % 2)[:, None]
+    model = UnsupervisedIKDR(2, random_state=0).fit(X)
+    assert list(values) == [] and model.tried_["silhouette"].tolist() == promises
+    assert model.kernel_.sigma == model.tried_["bandwidth"][3]
+
+
+def test_a_bandwidth_that_breaks_its_promise_gives_way_to_the_next(wine, monkeypatch):
+    """What a glimpse promised need not be where the alternation ends: the end is judged too."""
+    X, _ = wine
+    ends = {"solved": []}
+
+    def spied(self, joint, columns, q, W):
+        ends["solved"].append(joint.kernel)
+        return solved(self, joint, columns, q, W)
+
+    def judged(U, labels):  # on all rows, but not at the first bandwidth that is solved with
+        value = silhouette(U, labels)
+        return -1.0 if len(ends["solved"]) == 1 else value
+
+    solved, silhouette = reduction.ClusteringIKDR._solved_with, reduction.embedding_silhouette
+    monkeypatch.setattr(reduction.ClusteringIKDR, "_solved_with", spied)
+    monkeypatch.setattr(reduction, "embedding_silhouette", judged)
+    model = UnsupervisedIKDR(3, random_state=0).fit(X)
+    assert len(ends["solved"]) == 2 and model.kernel_ is ends["solved"][1]
+
+
+@pytest.mark.parametrize("narrow", [0, 1])
+def test_no_bandwidth_is_looked_at_beyond_the_one_where_clusters_fall_apart(
+    narrow, wine, monkeypatch
+):
+    """Whether a narrower one serves again is decided by rounding."""
+    kind = (UnsupervisedIKDR, KDAC)[narrow]
+    module = reduction if kind is UnsupervisedIKDR else kdac
+    values = iter([0.5, 0.6, -1.0])
+    monkeypatch.setattr(module, "embedding_silhouette", lambda U, labels: next(values, 0.4))
+    model = kind(3, random_state=0).fit(wine[0])
+    assert model.tried_["silhouette"].tolist() == [0.5, 0.6] + [-1.0] * 7
+
+
+def test_known_labels_help_where_noise_hides_the_clusters(wine, rng):
+    X, y = wine
+    X = np.hstack([X, 1.5 * rng.standard_normal((178, 12))])
+    known = np.where(rng.random(178) < 0.25, y, -1)
+    rest = known == -1
+    score = lambda weight: normalized_mutual_info_score(
+        y[rest],
+        SemiSupervisedIKDR(3, weight=weight, random_state=0).fit(X, known).labels_[rest],
+    )
+    assert score(1.0) > score(0.0) + 0.1
+
+
+def test_no_labels_are_no_guidance(wine):
+    X, _ = wine
+    alone = SemiSupervisedIKDR(3, random_state=0).fit(X)
+    unguided = UnsupervisedIKDR(3, normalize="degrees", random_state=0).fit(X)
+    assert_allclose(alone.W_, unguided.W_)
+
+
+def test_fit_predict_does_not_drop_the_labels(wine):
+    X, y = wine
+    model = SemiSupervisedIKDR(3, weight=100.0, random_state=0)
+    labels, by_fit = model.fit_predict(X, y), model.fit(X, y).labels_
+    assert np.array_equal(labels, by_fit)
+    assert not np.array_equal(labels, model.fit(X).labels_)
+
+
+def test_scores_guide_as_their_labels_do(wine):
+    X, y = wine
+    by_label = SemiSupervisedIKDR(3, bandwidth="median", random_state=0).fit(X, y)
+    by_score = SemiSupervisedIKDR(3, bandwidth="median", random_state=0).fit(X, np.eye(3)[y])
+    assert_allclose(by_label.W_, by_score.W_, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.full(178, -1), "unknown"),
+        (np.zeros(178, int), "two classes"),
+        (np.ones((178, 2)), "constant"),
+    ],
+)
+def test_useless_guidance_is_refused(wine, y, message):
+    with pytest.raises(ValueError, match=message):
+        SemiSupervisedIKDR(3).fit(wine[0], y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(n_clusters=200), "n_samples=178 should be >= n_clusters=200"),
+        (dict(n_components=14), "at most 13, the number of directions"),
+        (dict(kernel=Polynomial(3), normalize="degrees"), "positive row sums"),
+    ],
+)
+def test_impossible_clusterings_are_refused(wine, options, message):
+    with pytest.raises(ValueError, match=message):
+        UnsupervisedIKDR(**options).fit(wine[0])
+
+
+def test_a_promise_is_the_mean_of_silhouette_and_agreement(rng):
+    """The agreement under the better of the two ways to name two clusters."""
+    U = np.repeat([-1.0, 1.0], 20)[:, None] + 0.3 * rng.standard_normal((40, 1))
+    labels = (U[:, 0] > 0).astype(int)
+    model = SemiSupervisedIKDR(2)
+    model._given = np.where(np.arange(40) % 3 == 0, np.arange(40) % 2, -1)
+    known = model._given >= 0
+    named = [np.mean(labels[known] == model._given[known]) for labels in (labels, 1 - labels)]
+    expected = (silhouette_score(U, labels) + max(named)) / 2
+    assert model._promise(U, labels, np.arange(40)) == pytest.approx(expected, abs=1e-3)
+    model._given = np.full(40, -1)  # nothing known
+    assert model._promise(U, labels, np.arange(40)) == round(silhouette_score(U, labels), 3)
+
+
+def test_training_data_is_neither_changed_nor_kept(rng):
+    X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
+    before = X.copy()
+    model = SupervisedIKDR(1).fit(X, y)
+    assert np.array_equal(X, before)
+    Z = model.transform(X)
+    assert model.result_.problem is None and len(pickle.dumps(model)) < 20_000
+    X[:] = 0
+    assert_allclose(model.transform(before), Z)
