@@ -12,7 +12,7 @@ _HOME = {
     "gamma": ["Gamma", "centre", "label_gamma", "one_hot"],
     "dependence": ["hsic", "normalized_hsic"],
     "bandwidth": ["median_distance"],
-    "objectives.grams": ["ConstantKernelError", "gram"],
+    "grams": ["ConstantKernelError", "gram"],
     "objectives.plain": ["Problem"],
     "solvers.ism": ["ism", "published_ism"],
     "solvers.result": ["ISMResult"],

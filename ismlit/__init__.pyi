@@ -4,12 +4,13 @@ from ismlit import datasets
 from ismlit.bandwidth import median_distance
 from ismlit.dependence import hsic, normalized_hsic
 from ismlit.estimators.kdac import KDAC
-from ismlit.estimators.network.classifier.classifier import KernelDependenceNetwork
+from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.response import ResponseIKDR
 from ismlit.estimators.semisupervised import SemiSupervisedIKDR
 from ismlit.estimators.supervised import SupervisedIKDR
 from ismlit.estimators.unsupervised import UnsupervisedIKDR
 from ismlit.gamma import Gamma, centre, label_gamma, one_hot
+from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import (
     Gaussian,
     Kernel,
@@ -19,7 +20,6 @@ from ismlit.kernels import (
     RelativeGaussian,
     Squared,
 )
-from ismlit.objectives.grams import ConstantKernelError, gram
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.certificate import Certificate, certify
 from ismlit.solvers.ism import ism, published_ism

@@ -164,7 +164,7 @@ def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
     >>> from sklearn.datasets import load_iris
     >>> from ismlit import normalized_hsic
     >>> from ismlit.bandwidth import best_bandwidth
-    >>> from ismlit.objectives.grams import squared_distances
+    >>> from ismlit.grams import squared_distances
     >>> X, y = load_iris(return_X_y=True)
     >>> score = lambda K: normalized_hsic(K, y)
     >>> sigma, value = best_bandwidth(squared_distances(X), score, 0.1, 10.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from ismlit.objectives.grams import ConstantKernelError
+from ismlit.grams import ConstantKernelError
 
 
 def _gram_of(data):

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from sklearn.utils import check_array, column_or_1d
 
-from ismlit.objectives.grams import float_array
+from ismlit.grams import float_array
 
 FEW, MOST = 24, 2000  # columns of F up to which they are multiplied, and classes of a table
 

@@ -1,4 +1,4 @@
-"""What the wheel of the book holds beside its code and data: the notebooks, as ``ismlit_book/pages``.
+"""The notebooks in the wheel of the book, beside its code and data: ``ismlit_book/pages``.
 
 Of their outputs it gets the badges of the checks, from which `ismlit_book` knows how a claim is
 known. Hatchling runs this; in a checkout the notebooks themselves are read.

@@ -20,8 +20,8 @@ from ismlit.estimators.clusters import (
 )
 from ismlit.estimators.extension import Extension
 from ismlit.estimators.parameters import FUNCTION, POSITIVE, one_of, rule
+from ismlit.grams import ConstantKernelError
 from ismlit.kernels import Kernel
-from ismlit.objectives.grams import ConstantKernelError
 from ismlit.objectives.joint import JointProblem
 from ismlit.solvers.alternate import alternate, climbed
 from ismlit.solvers.ism import ism

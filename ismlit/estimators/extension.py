@@ -7,8 +7,8 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import gen_batches
 
 from ismlit.estimators.clusters import directions_of_rows
-from ismlit.kernels import Gaussian, Kernel
-from ismlit.objectives.grams import betas, gram
+from ismlit.grams import betas, gram
+from ismlit.kernels import Gaussian
 
 
 class Extension:
@@ -46,7 +46,7 @@ class Extension:
         affinity = joint.affinity(W)
         self.kernel, self.divided, self.centred = joint.kernel, affinity.divided, affinity.centred
         self.points, self.root, self.U = joint.X @ W, affinity.root, U
-        self.local = isinstance(self.kernel, Gaussian) or is_relative(self.kernel)
+        self.local = isinstance(self.kernel, Gaussian) or self.kernel.is_relative
         degrees = affinity.K @ np.ones((len(U), 1), U.dtype) if self.local else np.ones(1)
         self.least_degree = float(degrees.min())
         images = (affinity.K @ (U / self.root)) / self.root
@@ -95,7 +95,7 @@ class Extension:
 
         Of a kernel with a bandwidth for each training row a new one takes that of the nearest.
         """
-        if not is_relative(self.kernel):
+        if not self.kernel.is_relative:
             return gram(self.kernel, Z, X2=self.points)
         squares = betas("difference", Z, self.points)
         u = self.kernel.scale(len(self.points))
@@ -109,8 +109,3 @@ class Extension:
 def _underflows(sums):
     """Which sums of kernel values are 0, or so small that their ratios have no digits left."""
     return sums < np.finfo(sums.dtype).tiny / np.finfo(sums.dtype).eps
-
-
-def is_relative(kernel):
-    """Whether a kernel has a bandwidth for each of the samples it was made of."""
-    return type(kernel).scale is not Kernel.scale

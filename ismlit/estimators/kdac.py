@@ -19,7 +19,7 @@ from ismlit.estimators.clustering import BANDWIDTH, ClusteringIKDR
 from ismlit.estimators.clusters import cluster_rows, embedding_silhouette
 from ismlit.estimators.parameters import check_parameters
 from ismlit.gamma import guidance_gamma
-from ismlit.objectives.grams import ConstantKernelError
+from ismlit.grams import ConstantKernelError
 from ismlit.objectives.joint import JointProblem
 from ismlit.solvers.ism import ism
 

@@ -12,7 +12,7 @@ from ismlit.estimators.base import FLOATS, all_or_nothing
 from ismlit.estimators.clustering import BANDWIDTH, ClusteringIKDR
 from ismlit.estimators.clusters import agreement
 from ismlit.estimators.parameters import NONE, WHOLE, check_parameters, rule
-from ismlit.estimators.validation import _one_per_sample
+from ismlit.estimators.validation import one_row_per_sample
 from ismlit.gamma import guidance_gamma, known_labels
 
 
@@ -96,7 +96,7 @@ class SemiSupervisedIKDR(ClusteringIKDR):
         X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
         fixed = known = given = None
         if y is not None:
-            y = _one_per_sample(y, len(X))
+            y = one_row_per_sample(y, len(X))
             fixed = guidance_gamma(y, self.weight)
             known = known_labels(y)
         self.classes_ = None

@@ -12,12 +12,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ismlit.bandwidth import as_kernel
 from ismlit.dependence import normalized_hsic
 from ismlit.estimators.base import FLOATS, Projection, all_or_nothing
-from ismlit.estimators.extension import is_relative
 from ismlit.estimators.parameters import check_parameters
 from ismlit.estimators.validation import check_labels
 from ismlit.gamma import label_gamma
+from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Kernel
-from ismlit.objectives.grams import ConstantKernelError, gram
 from ismlit.objectives.parts import as_problem
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism
@@ -151,7 +150,7 @@ class SupervisedIKDR(Projection):
         check_is_fitted(self)
         X, y = validate_data(self, X, y, dtype=FLOATS, reset=False, ensure_min_samples=2)
         X, kernel = X - self.mean_, self.kernel_
-        if is_relative(kernel):  # bandwidths of the new rows, by the same rule
+        if kernel.is_relative:  # bandwidths of the new rows, by the same rule
             if isinstance(self.kernel, Kernel):
                 raise ValueError(f"{kernel!r} has bandwidths for the training rows alone")
             kernel = as_kernel(self.kernel, X, self.bandwidth)

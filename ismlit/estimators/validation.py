@@ -28,7 +28,7 @@ def check_labels(y):
     return classes
 
 
-def _one_per_sample(y, n):
+def one_row_per_sample(y, n):
     """What is known as an array with n rows; a ValueError for another length or for NaN."""
     y = np.asarray(y)
     if len(y) != n:

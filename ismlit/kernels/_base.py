@@ -62,6 +62,13 @@ class Kernel:
             )
         self._f, self.pairs, self.name = f, pairs, name
 
+    tends_to_one = False  # for all pairs, as its bandwidth grows: J is then the sum of Gamma
+
+    @property
+    def is_relative(self):
+        """Whether it has a bandwidth for each of the samples it was made of."""
+        return type(self).scale is not Kernel.scale
+
     def f(self, beta, xp=np):
         """The kernel value at `beta` (any shape)."""
         return self._f(beta, xp)

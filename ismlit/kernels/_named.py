@@ -48,7 +48,7 @@ class Squared(Kernel):
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
     >>> from ismlit import Linear, Squared, ism, label_gamma
-    >>> from ismlit.problems.grassmann import projector_distance
+    >>> from ismlit.geometry.frames import projector_distance
     >>> X, y = load_wine(return_X_y=True)
     >>> W1, W2 = (ism(scale(X), label_gamma(y), kernel, 2).W for kernel in (Squared(), Linear()))
     >>> projector_distance(W1, W2) < 1e-3  # where Gamma is centred, the two agree
@@ -159,7 +159,7 @@ class Gaussian(_Exponential):
     >>> import numpy as np
     >>> from ismlit import Gaussian, ism, label_gamma
     >>> from ismlit.datasets import make_rings
-    >>> from ismlit.problems.grassmann import principal_angles
+    >>> from ismlit.geometry.frames import principal_angles
     >>> X, y, plane = make_rings(d=4, random_state=0)
     >>> W = ism(X, label_gamma(y), Gaussian(0.5), 2).W
     >>> bool(np.degrees(principal_angles(W, plane)[0]) < 5)
@@ -168,6 +168,7 @@ class Gaussian(_Exponential):
 
     sigma: float
     pairs = "difference"
+    tends_to_one = True
 
     def __post_init__(self):
         _check_positive(self, "sigma")
@@ -228,7 +229,7 @@ class RelativeGaussian(_Exponential):
     --------
     >>> import numpy as np
     >>> from ismlit import RelativeGaussian, gram
-    >>> from ismlit.problems.bandwidth import neighbour_distance
+    >>> from ismlit.bandwidth import neighbour_distance
     >>> X = np.array([[0.0], [1.0], [10.0], [20.0]])  # a close pair and a wide one
     >>> gram(RelativeGaussian(neighbour_distance(X, 1)), X).round(2)
     array([[1.  , 0.61, 0.  , 0.  ],

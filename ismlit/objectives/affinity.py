@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 
 from ismlit.gamma import centre
 from ismlit.geometry.frames import outside, top_eigenvectors
-from ismlit.objectives.grams import ConstantKernelError, gram
+from ismlit.grams import ConstantKernelError, gram
 
 DENSE_SAMPLES = 1500  # up to here the affinity is formed and decomposed directly
 NORMALIZE = ("none", "degrees", "centred")
@@ -96,7 +96,7 @@ class Affinity:
 
         Raises
         ------
-        ismlit.objectives.grams.ConstantKernelError
+        ismlit.grams.ConstantKernelError
             If the affinity, centred, is zero up to rounding: a bandwidth far above the distances.
         ValueError
             For a k that leaves no room: at most n less the rank of `away`, less one if centred.

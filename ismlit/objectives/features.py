@@ -11,7 +11,7 @@ numpy.memmap, memory is that of Gamma, of one d x 2m array a class and of some t
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from sklearn.utils import check_random_state
 
 from ismlit.gamma import Gamma, distinct_rows
 from ismlit.geometry.frames import fixed_signs, outside
+from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Gaussian
 from ismlit.objectives.pairs import Count, Samples
 from ismlit.objectives.plain import Problem
@@ -116,6 +117,28 @@ class FeatureProblem(Samples):
     def sample(self, rows):
         """The exact problem of some of the samples."""
         return self.exact.sample(rows)
+
+    def solved_by(self, solve, q, init, rounds=5):
+        """As `Samples.solved_by`; solved again, with W as the anchor, while it ends far from it."""
+        problem, n_passes = self, 0
+        for _ in range(rounds):
+            result = solve(problem, init)
+            n_passes += result.n_passes
+            if problem.closeness(result.W) > 0.5:
+                break
+            init, problem = result.W, replace(problem, anchor=result.W)
+        return replace(result, n_passes=n_passes)
+
+    def check_start(self, W, J, phi, most=300):
+        """As `Samples.check_start`; on some rows exactly, since features hide a constant kernel."""
+        rows = self.X[:: -(-self.n // most)]
+        K = gram(self.kernel, rows, W)[~np.eye(len(rows), dtype=bool)]
+        if K.size and (K.max() < 1e-12 or K.min() > 1 - 1e-12):
+            raise ConstantKernelError(
+                f"{self.kernel!r} is constant between any two projected samples to rounding: use "
+                "a bandwidth near their distances (median_distance)"
+            )
+        super().check_start(W, J, phi)
 
     def phi_0(self):
         """Phi at W = 0, which needs no features: sums over the rows of every class."""

@@ -139,6 +139,10 @@ class Envelope:
             self.problem, self._key = self.joint.given(self.U, affinity.K), key
         return self.problem
 
+    def check_start(self, W, J, phi):
+        """As for the problem of W under the best U there."""
+        self.at(W).check_start(W, J, phi)
+
     def objective(self, W):
         """The objective at W, with the best U there."""
         return self.at(W).objective(W)

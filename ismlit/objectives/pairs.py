@@ -10,8 +10,9 @@ import numpy as np
 from joblib import delayed
 from scipy.sparse.linalg import LinearOperator
 
+from ismlit.geometry.frames import as_frame, fixed_signs
+from ismlit.grams import ConstantKernelError, beta_factors, beta_slope_factors, float_array
 from ismlit.kernels import Kernel
-from ismlit.objectives.grams import _factors, _slope_factors, float_array
 from ismlit.parallel import in_parallel
 
 
@@ -23,7 +24,10 @@ class Count:
 
 
 class Samples:
-    """What every problem knows of its samples: a base of frozen dataclasses with a field X."""
+    """What every objective knows of its samples: a base of frozen dataclasses.
+
+    A subclass has the fields X (n, d) and kernel, and is an `Objective` if it has a Gamma.
+    """
 
     n = property(lambda self: self.X.shape[0])
     d = property(lambda self: self.X.shape[1])
@@ -42,6 +46,57 @@ class Samples:
     def span(self, more):
         """An orthonormal basis (d, k) of the rows of X and of the columns of `more` (d, m)."""
         return np.linalg.qr(np.hstack([self.X.T, more]).astype(self.dtype))[0]
+
+    def in_its_span(self, q, W=None):
+        """The same objective in the span of its samples, and a basis V (d, r) of that span.
+
+        J sees a frame only through XW. So the rows of X, the columns of W (d, k) if it is given,
+        and q more directions in which nothing varies hold a solution, and every curvature at W:
+        Phi is ``V Phi_V V'``. Where they fill the space this is the objective itself, and V None.
+        """
+        more = np.random.default_rng(0).standard_normal((self.d, q))
+        more = more if W is None else np.hstack([more, W])
+        if self.d <= self.n + more.shape[1]:
+            return self, None
+        V = self.span(more)
+        return self.restrict(V), V
+
+    def solved_by(self, solve, q, init):
+        """What ``solve(objective, init)`` returns, for this objective and a W of q columns.
+
+        It is solved in the span of the samples where that is smaller, and W carried back.
+        """
+        if isinstance(init, str):
+            reduced, V = self.in_its_span(q)
+        else:
+            init = as_frame(init, self.d, self.dtype, "init")
+            reduced, V = self.in_its_span(q, init)
+        if V is None:
+            return solve(self, init)
+        result = solve(reduced, init if isinstance(init, str) else V.T @ init)
+        return replace(result, W=fixed_signs(V @ result.W), problem=self)
+
+    def check_start(self, W, J, phi):
+        """Refuse a start W (d, q) from which nothing can be learnt, by J and Phi there.
+
+        Raises
+        ------
+        ConstantKernelError
+            If the kernel is constant on the samples seen through W, or Gamma is 0.
+        """
+        size = np.linalg.norm(phi)
+        if self.kernel.tends_to_one:  # J is then the sum of Gamma, and its rounding
+            rounding = 100 * np.finfo(phi.dtype).eps * self.n * self.gamma.size
+            if max(abs(J), size) <= rounding and np.any(self.phi_0()):
+                raise ConstantKernelError(
+                    f"{self.kernel!r} is 1 between any two samples to rounding: use a bandwidth "
+                    "near the distances (median_distance), or kernel='linear', its limit"
+                )
+        if size <= 1e-60 * abs(J):  # what an underflow leaves of a kernel
+            raise ConstantKernelError(
+                "Phi is zero at the start: either Gamma = 0, or the kernel is constant on "
+                "this data (a bandwidth far below the distances underflows; try median_distance)"
+            )
 
     def sample(self, rows):
         """The same for some of the samples; passes over them are counted apart."""
@@ -144,7 +199,7 @@ class Pairs(Samples):
         """For every part two factors of the derivatives of its betas along Z, given XZ."""
         found = []
         for part, view, U in zip(self.parts, views, directions, strict=True):
-            left, right = _slope_factors(part.kernel.pairs, view.z, U)
+            left, right = beta_slope_factors(part.kernel.pairs, view.z, U)
             found.append((left, np.ascontiguousarray(right.T)))
         return found
 
@@ -287,7 +342,7 @@ class Pairs(Samples):
 
 def _view(part, z):
     """The `View` of projected samples z: beta comes with the kernel's factor and with u."""
-    left, right = _factors(part.kernel.pairs, z)
+    left, right = beta_factors(part.kernel.pairs, z)
     left, right = part.scaled(left, 1), part.scaled(right, 1)
     if part.kernel.argument != 1:
         left = left * z.dtype.type(part.kernel.argument)

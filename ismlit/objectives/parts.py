@@ -8,7 +8,6 @@ import numpy as np
 
 from ismlit.bandwidth import as_kernel
 from ismlit.objectives.features import FeatureProblem
-from ismlit.objectives.grams import ConstantKernelError, gram
 from ismlit.objectives.plain import Problem
 from ismlit.objectives.protocol import Objective
 
@@ -60,15 +59,4 @@ def _warn_of_many_features(problem):
             f"random_features = {problem.features} for {problem.n} rows: a fit without them is "
             "exact, and faster",
             stacklevel=4,
-        )
-
-
-def _check_features(problem, W, most=300):
-    """Refuse a kernel that is constant between rows seen through W: features cannot show it."""
-    rows = problem.X[:: -(-problem.n // most)]
-    K = gram(problem.kernel, rows, W)[~np.eye(len(rows), dtype=bool)]
-    if K.size and (K.max() < 1e-12 or K.min() > 1 - 1e-12):
-        raise ConstantKernelError(
-            f"{problem.kernel!r} is constant between any two projected samples to rounding: use a "
-            "bandwidth near their distances (median_distance)"
         )

@@ -40,6 +40,12 @@ class Objective(Protocol):
     def sample(self, rows):
         """The problem of some of the samples, with a count of its own."""
 
+    def check_start(self, W, J, phi):
+        """An error where nothing can be learnt from W, given J and Phi there."""
+
+    def solved_by(self, solve, q, init):
+        """What ``solve(objective, init)`` returns, of this objective or an equivalent one."""
+
 
 @runtime_checkable
 class TwiceDifferentiable(Objective, Protocol):

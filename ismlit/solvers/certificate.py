@@ -186,10 +186,8 @@ def _tested(problem, W):
     With more features than samples J sees W through XW alone: the span of the samples, of W and
     of as many more directions holds every curvature.
     """
-    d, q = W.shape
-    if d > problem.n + 2 * q:
-        V = problem.span(np.hstack([np.random.default_rng(0).standard_normal((d, q)), W]))
-        return _tested(problem.restrict(V), V.T @ W)
+    problem, V = problem.in_its_span(W.shape[1], W)
+    W = W if V is None else V.T @ W
     J, phi = problem.objective_and_phi(W)
     second = SecondOrder(problem, W, phi)
     return J, first_order_residual(phi, W), second.lowest(dense=second.is_small)[0]

@@ -17,10 +17,6 @@ from ismlit.geometry.frames import (
     top_eigenvectors,
 )
 from ismlit.geometry.second_order import Scaling, SecondOrder
-from ismlit.kernels import Gaussian
-from ismlit.objectives.features import FeatureProblem
-from ismlit.objectives.grams import ConstantKernelError
-from ismlit.objectives.parts import _check_features
 from ismlit.objectives.protocol import TwiceDifferentiable
 from ismlit.solvers.lbfgs import Memory
 from ismlit.solvers.result import ISMResult
@@ -51,24 +47,6 @@ class Constants:
 
 CONSTANTS = Constants()
 GLIMPSE = dict(tol=1e-3, max_iter=100)  # of a climb that need not arrive: which peak it is on
-
-
-def check_signal(problem, J, phi):
-    """Refuse a start from which nothing can be learnt."""
-    size = np.linalg.norm(phi)
-    if isinstance(getattr(problem, "kernel", None), Gaussian):  # of a wide one J is a sum of Gamma
-        gamma = problem.gamma
-        rounding = 100 * np.finfo(phi.dtype).eps * gamma.n * gamma.size
-        if max(abs(J), size) <= rounding and np.any(problem.phi_0()):
-            raise ConstantKernelError(
-                f"{problem.kernel!r} is 1 between any two samples to rounding: use a bandwidth "
-                "near the distances (median_distance), or kernel='linear', its limit"
-            )
-    if size <= 1e-60 * abs(J):  # what an underflow leaves of a kernel
-        raise ConstantKernelError(
-            "Phi is zero at the start: either Gamma = 0, or the kernel is constant on "
-            "this data (a bandwidth far below the distances underflows; try median_distance)"
-        )
 
 
 def attainable(tol, dtype):
@@ -133,7 +111,7 @@ class Climb:
         self.tol = attainable(tol, problem.dtype)
         self.n_start_passes = problem.count.passes - before
         self.at = Point.measured(problem, W)
-        check_signal(problem, self.at.J, self.at.phi)
+        problem.check_start(W, self.at.J, self.at.phi)
         eps = float(np.finfo(problem.dtype).eps)
         # rounding of J: independent errors of its n^2 terms, and of the sum itself
         size = max(abs(self.at.J), np.linalg.norm(self.at.phi))
@@ -148,8 +126,6 @@ class Climb:
         """At the start that `ism` is asked for."""
         before = problem.count.passes
         W, starts = first_frame(problem, q, init, random_state)
-        if isinstance(problem, FeatureProblem):
-            _check_features(problem, W)
         climb = cls(problem, W, before, tol, max_iter, callback)
         climb.starts = starts
         return climb

@@ -13,13 +13,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ismlit.geometry.frames import as_frame, fixed_signs
-from ismlit.objectives.features import FeatureProblem
 from ismlit.objectives.parts import as_problem
 from ismlit.solvers.climb import Climb
 from ismlit.solvers.result import ISMResult
@@ -128,10 +125,7 @@ def ism(
         climb = Climb.begin(problem, q, init, random_state, tol, max_iter, callback)
         return climb.result(*climb.to_a_maximum(escape))
 
-    if isinstance(problem, FeatureProblem):
-        result = _anchored(solve, problem, init)
-    else:
-        result = _in_the_span(solve, problem, q, init)
+    result = problem.solved_by(solve, q, init)
     _warn_unless_converged("ism", result, "a larger max_iter or tol, or another init")
     if problem is not X:
         warn_of_components("ism", result, stacklevel=3)
@@ -186,7 +180,7 @@ def published_ism(
         climb = Climb.begin(problem, q, init, random_state, tol, max_iter, callback)
         return climb.result(*climb.as_published())
 
-    result = _in_the_span(solve, problem, q, init)
+    result = problem.solved_by(solve, q, init)
     _warn_unless_converged("published_ism", result, "`ism`, which cannot cycle")
     return result
 
@@ -199,36 +193,6 @@ def check_options(problem, q, tol, max_iter):
         raise ValueError(
             f"q must be an integer with 1 <= q <= d: q = {q!r}, d = {problem.d} features"
         )
-
-
-def _in_the_span(solve, problem, q, init):
-    """Solve; with more features than samples in the span of the samples.
-
-    J sees W only through XW. So the rows of X, and q more directions in which nothing varies,
-    hold a solution: Phi is ``V Phi_V V'`` for an orthonormal basis V (d, n + q) of both.
-    """
-    if problem.d <= problem.n + q:
-        return solve(problem, init)
-    if isinstance(init, str):
-        more = np.random.default_rng(0).standard_normal((problem.d, q))
-    else:
-        more = as_frame(init, problem.d, problem.dtype, "init")
-    V = problem.span(more)
-    result = solve(problem.restrict(V), init if isinstance(init, str) else V.T @ more)
-    return replace(result, W=fixed_signs(V @ result.W), problem=problem)
-
-
-def _anchored(solve, problem, init, rounds=5):
-    """Solve with random features; again, anchored at the W found, while that is far from it."""
-    n_passes = 0
-    for _ in range(rounds):
-        result = solve(problem, init)
-        n_passes += result.n_passes
-        if problem.closeness(result.W) > 0.5:
-            break
-        init = result.W
-        problem = replace(problem, anchor=result.W)
-    return replace(result, n_passes=n_passes)
 
 
 def _warn_unless_converged(name, result, hint):

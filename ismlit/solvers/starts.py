@@ -60,12 +60,10 @@ def look_around(problem, q, random_state, climb):
     Claim: new-start.
     """
     rng = check_random_state(0 if random_state is None else random_state)
-    n, view, V = problem.n, problem, None
+    n, view = problem.n, problem
     if n > SAMPLE:
         view = problem.sample(np.sort(rng.permutation(n)[:SAMPLE]))
-    if view.d > view.n + q:
-        V = view.span(rng.standard_normal((view.d, q)))
-        view = view.restrict(V)
+    view, V = view.in_its_span(q)
     before, found = view.count.passes, []
     for name in ORDER:
         with warnings.catch_warnings():

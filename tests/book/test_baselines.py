@@ -5,6 +5,7 @@ from ismlit_book.methods.baselines import (
     grassmann_trust_region,
     stiefel_descent,
 )
+from library.problems import orthonormal, unsettled
 from numpy.testing import assert_allclose
 
 from ismlit.gamma import label_gamma
@@ -14,7 +15,6 @@ from ismlit.objectives.joint import JointProblem
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.alternate import alternate
 from ismlit.solvers.ism import ism, published_ism
-from library.problems import orthonormal, unsettled
 
 PEERS = [dimension_growth, stiefel_descent, grassmann_trust_region]
 KERNELS = pytest.mark.parametrize("kernel", [Gaussian(2.0), Polynomial(2)], ids=str)

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from library.problems import slopes
 from numpy.testing import assert_allclose
 
 from ismlit.estimators.supervised import SupervisedIKDR
@@ -14,7 +15,6 @@ from ismlit.kernels import Gaussian
 from ismlit.objectives.features import even_frequencies
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism
-from library.problems import slopes
 from tools.bench import climbs, growth, rows
 from tools.bench.blocks import block, objective_of_blocks
 from tools.bench.problems import Case

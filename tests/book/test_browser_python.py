@@ -49,7 +49,12 @@ def test_files_travel_in_one():
 
 def test_the_library_and_the_book_s_files_are_there():
     files = browser_python.own_files()
-    for name in ("ismlit/kernels/__init__.py", "ismlit_book/registry.json", "ismlit_book/claims/5.yml", "pooch.py"):
+    for name in (
+        "ismlit/kernels/__init__.py",
+        "ismlit_book/registry.json",
+        "ismlit_book/claims/5.yml",
+        "pooch.py",
+    ):
         assert f"site/{name}" in files
     assert not any("__pycache__" in name for name in files)
 

@@ -9,8 +9,8 @@ from ismlit_book.methods.measures import class_table
 from numpy.testing import assert_allclose
 
 from ismlit.gamma import label_gamma, one_hot
+from ismlit.grams import gram
 from ismlit.kernels import Gaussian
-from ismlit.objectives.grams import gram
 
 
 def noise(seed, sizes=(30, 30), d=3):

@@ -5,7 +5,7 @@ import pytest
 from ismlit_book.record.draws import KERNELS, Draw
 from numpy.testing import assert_allclose
 
-from ismlit.objectives.grams import gram
+from ismlit.grams import gram
 
 
 @pytest.mark.parametrize("kernel", sorted(KERNELS))

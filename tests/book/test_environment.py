@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from library.test_architecture import MODULES, names_imported
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import ismlit
-from library.test_architecture import MODULES, names_imported
 from tools.execute_notebooks import notebooks_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,8 +94,8 @@ def declared(*groups):
     named = {"library": PROJECT["dependencies"], "book": BOOK["dependencies"]}
     names = set()
     for group in groups:
-        extras = [extras.get(group, []) for extras in (LIBRARY_EXTRAS, BOOK_EXTRAS)]
-        for text in named.get(group) or sum(extras, []):
+        extras = [*LIBRARY_EXTRAS.get(group, []), *BOOK_EXTRAS.get(group, [])]
+        for text in named.get(group) or extras:
             names.add(canonicalize_name(Requirement(text).name))
     return names - {"ismlit"}
 
@@ -263,7 +263,9 @@ def test_workflows_run_what_there_is(path):
     for target in re.findall(r"run: (?:\w+=\S+ )*make (\w\S*)", text):
         assert re.search(rf"^{target}:", makefile, re.M), target
     for module in re.findall(r"-m ((?:ismlit|tools)[\w.]*)", text):
-        place = ROOT / ("book" if module.startswith("ismlit_book") else "") / module.replace(".", "/")
+        place = (
+            ROOT / ("book" if module.startswith("ismlit_book") else "") / module.replace(".", "/")
+        )
         assert place.with_suffix(".py").exists() or (place / "__main__.py").exists(), module
 
 

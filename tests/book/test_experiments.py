@@ -6,8 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from ismlit.estimators.network.classifier.layers import LayerSolver, Recipe
-from ismlit_book import loaders, results
+from ismlit_book import files, loaders, results
 from ismlit_book.experiments import __main__ as command
 from ismlit_book.experiments import (
     alternatives,
@@ -37,23 +36,23 @@ from ismlit_book.experiments import (
     table_5_5,
     table_6_1,
 )
-from ismlit_book.files import data
 from ismlit_book.methods.baselines import cayley
 from ismlit_book.methods.construction import class_sum_network
 from ismlit_book.record import tables
 from ismlit_book.record.tables import store
+from library.problems import FAMILY, orthonormal, random_problem, unsettled
 from numpy.testing import assert_allclose
+from sets import needs
 from sklearn.preprocessing import FunctionTransformer
 
 from ismlit import datasets
 from ismlit.bandwidth import median_distance
+from ismlit.estimators.network.layers import LayerSolver, Recipe
 from ismlit.gamma import Gamma, label_gamma
 from ismlit.geometry.frames import principal_angles
+from ismlit.grams import gram
 from ismlit.kernels import Gaussian, Multiquadratic, Polynomial
-from ismlit.objectives.grams import gram
 from ismlit.objectives.plain import Problem
-from sets import needs
-from library.problems import FAMILY, orthonormal, random_problem, unsettled
 
 STORED = {name: results(name) for name in command.TABLES}
 
@@ -405,7 +404,7 @@ def test_a_table_has_all_its_rows(table):
 
 @pytest.mark.parametrize("table", STORED)
 def test_stored_numbers_say_where_they_come_from(table):
-    text = (data() / "results" / f"{table}.json").read_text(encoding="utf-8")
+    text = (files.data() / "results" / f"{table}.json").read_text(encoding="utf-8")
     stored = json.loads(text)
     for row in stored["rows"]:
         assert {"versions", "python", "date", "settings"} <= set(stored["runs"][row["run"]])

@@ -13,6 +13,10 @@ from ismlit_book.methods.knet import KNetClustering
 from ismlit_book.methods.knet.attraction import frozen, pull
 from ismlit_book.methods.knet.perceptron import Perceptron
 from ismlit_book.methods.knet.training import Training, embedding_affinity
+from library import test_architecture as house
+from library import test_estimators as shared
+from library import test_use as use
+from library.problems import dense, keep_the_contract, slopes, tenth, unsettled
 from numpy.testing import assert_allclose
 from scipy.linalg import eigh
 from sklearn.base import clone
@@ -27,12 +31,8 @@ from ismlit import datasets
 from ismlit.bandwidth import median_distance, self_tuning_kernel
 from ismlit.estimators.parameters import PARAMETERS
 from ismlit.geometry.frames import principal_angles
+from ismlit.grams import gram
 from ismlit.kernels import Gaussian
-from ismlit.objectives.grams import gram
-from library import test_architecture as house
-from library import test_estimators as shared
-from library import test_use as use
-from library.problems import dense, keep_the_contract, slopes, tenth, unsettled
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,8 @@ import socket
 import numpy as np
 import pytest
 from ismlit_book import loaders
-
-from sets import needs
 from library.problems import correlation
+from sets import needs
 
 
 def without_network(monkeypatch):

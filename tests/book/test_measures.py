@@ -7,8 +7,8 @@ from sklearn.metrics import log_loss
 
 from ismlit.dependence import normalized_hsic
 from ismlit.gamma import label_gamma
+from ismlit.grams import gram
 from ismlit.kernels import Gaussian, Kernel, Linear, Polynomial, Squared
-from ismlit.objectives.grams import gram
 from ismlit.objectives.plain import Problem
 
 

@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from ismlit.estimators.network.classifier.classifier import KernelDependenceNetwork
 from ismlit_book.methods.networks import KNetVariant, PublishedNetwork, pull
+from library.problems import dense, keep_the_contract, slopes, tenth, unsettled
 from numpy.testing import assert_allclose
 from scipy.linalg import eigh
 from sklearn.datasets import make_moons
@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.gamma import label_gamma
 from ismlit.solvers.ism import published_ism
-from library.problems import dense, keep_the_contract, slopes, tenth, unsettled
 
 
 @unsettled

@@ -6,9 +6,8 @@ import re
 
 import numpy as np
 import pytest
-from ismlit_book import printed, results
+from ismlit_book import files, printed, results
 from ismlit_book.experiments import report, table_6_1
-from ismlit_book.files import pages
 from ismlit_book.record.ledger import SIGNS, counts, ledger
 
 from tools.site import pages, verdicts
@@ -19,7 +18,7 @@ NUMBERS = list(report.numbers())
 
 @pytest.mark.parametrize("name", FILES)
 def test_generated_file_is_fresh(name):
-    stored = (pages() / name).read_text(encoding="utf-8")
+    stored = (files.pages() / name).read_text(encoding="utf-8")
     assert stored == FILES[name], "run: python -m tools.site.pages"
 
 
@@ -97,7 +96,7 @@ def test_rows_written_out():
 
 
 def test_the_readme_counts_as_the_ledger_does():
-    number, text = counts(), (pages().parent / "README.md").read_text(encoding="utf-8")
+    number, text = counts(), (files.pages().parent / "README.md").read_text(encoding="utf-8")
     line = " ".join(text.split())
     for verdict, words in (
         ("holds", "hold,"),

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 from ismlit_book.methods.knet.perceptron import Adam, Perceptron, batches
-from numpy.testing import assert_allclose
-
 from library.problems import slopes
+from numpy.testing import assert_allclose
 
 
 def network(skip, seed=0, sizes=(3, 7, 5, 3)):

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from ismlit_book.record.ledger import ledger
+from library.test_architecture import MODULES, public
 
 import ismlit
-from library.test_architecture import MODULES, public
 
 ROOT = Path(ismlit.__file__).parents[1]
 LIBRARY = [f"ismlit.{module}" for module in MODULES]

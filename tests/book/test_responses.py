@@ -9,9 +9,9 @@ from ismlit_book.experiments.peers import (
     SlicedAverageVariance,
     SlicedInverseRegression,
 )
+from library.problems import orthonormal
 
 from ismlit.geometry.frames import principal_angles
-from library.problems import orthonormal
 
 
 def test_save_sees_a_spread_of_which_sir_sees_nothing(rng):

@@ -9,9 +9,8 @@ from ismlit_book.methods.knet import KNetClustering
 from ismlit_book.methods.knet.attraction import frozen, pull
 from ismlit_book.methods.knet.perceptron import Adam, Perceptron, batches
 from ismlit_book.methods.knet.training import Schedule, Trainer, Training
-from numpy.testing import assert_allclose
-
 from library.problems import orthonormal
+from numpy.testing import assert_allclose
 
 
 def test_batches_stand_for_all_pairs(rng, monkeypatch):

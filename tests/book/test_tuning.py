@@ -12,8 +12,8 @@ from sklearn.preprocessing import scale
 from ismlit import datasets
 from ismlit.bandwidth import median_distance
 from ismlit.dependence import normalized_hsic
+from ismlit.grams import gram
 from ismlit.kernels import Gaussian
-from ismlit.objectives.grams import gram
 
 
 @pytest.fixture

@@ -71,7 +71,9 @@ def test_has_the_book_and_its_notebooks_with_their_badges(installed):
         text = copy.read_text(encoding="utf8")
         assert text == stripped(path.read_text(encoding="utf8"))
     assert len(list(book.rglob("*.ipynb"))) == len(notebooks_of(ROOT))
-    assert {path.name for path in book.rglob("*") if path.suffix != ".ipynb" and path.is_file()} == set()
+    assert {
+        path.name for path in book.rglob("*") if path.suffix != ".ipynb" and path.is_file()
+    } == set()
 
 
 def test_has_nothing_else(installed):

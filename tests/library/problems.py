@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from ismlit.estimators.network.classifier.layers import LayerSolver, Recipe
 
 from ismlit.bandwidth import median_distance, neighbour_distance
+from ismlit.estimators.network.layers import LayerSolver, Recipe
 from ismlit.kernels import (
     Gaussian,
     Kernel,

@@ -3,6 +3,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from library.problems import orthonormal
 from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
@@ -11,9 +12,9 @@ from ismlit import datasets, label_gamma
 from ismlit.bandwidth import median_distance
 from ismlit.estimators.clusters import cluster_rows_given, embedding_silhouette
 from ismlit.gamma import Gamma, embedding_gamma, guidance_gamma
+from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Gaussian, Polynomial, RelativeGaussian
 from ismlit.objectives.affinity import NORMALIZE, Affinity
-from ismlit.objectives.grams import ConstantKernelError, gram
 from ismlit.objectives.joint import JointProblem
 from ismlit.objectives.normalized import NormalizedProblem
 from ismlit.objectives.pairs import Pairs
@@ -21,7 +22,6 @@ from ismlit.objectives.plain import Problem
 from ismlit.solvers.alternate import _Turns, alternate
 from ismlit.solvers.certificate import certify
 from ismlit.solvers.ism import ism
-from library.problems import orthonormal
 
 
 @pytest.mark.parametrize("normalize", ["none", "degrees"])
@@ -235,7 +235,7 @@ def test_passes_of_an_alternation_are_those_made(normalize, monkeypatch):
         return gram(*arguments)
 
     monkeypatch.setattr(Pairs, "sweep", counted)
-    monkeypatch.setattr("ismlit.solvers.alternate.gram", formed)
+    monkeypatch.setattr("ismlit.objectives.affinity.gram", formed)
     X = scale(datasets.load_wine().data)
     joint = JointProblem(X, Gaussian(5.0), normalize)
     for _ in range(2):  # the second alternation counts its own passes alone

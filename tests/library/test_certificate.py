@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ismlit.estimators.network.classifier.classifier import KernelDependenceNetwork
+from library.problems import orthonormal, random_problem
 from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 
 from ismlit import datasets
+from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.supervised import SupervisedIKDR
 from ismlit.estimators.unsupervised import UnsupervisedIKDR
 from ismlit.gamma import Gamma, centre, label_gamma
@@ -21,7 +22,6 @@ from ismlit.kernels import Gaussian
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.certificate import Certificate, certify
 from ismlit.solvers.ism import ism
-from library.problems import orthonormal, random_problem
 
 
 def test_certificate_of_a_maximum_and_of_a_minimum():

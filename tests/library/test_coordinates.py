@@ -23,7 +23,7 @@ from ismlit import (
     label_gamma,
 )
 from ismlit.datasets import make_four_gaussians
-from ismlit.objectives.grams import gram
+from ismlit.grams import gram
 
 
 def tables():

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from library.problems import correlation
 from numpy.testing import assert_allclose
 
 from ismlit import datasets
-from library.problems import correlation
 
 
 def test_shipped_sets():

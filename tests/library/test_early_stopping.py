@@ -1,22 +1,22 @@
 import numpy as np
 import pytest
-from ismlit.estimators.network.classifier.classifier import KernelDependenceNetwork
-from ismlit.estimators.network.classifier.growth import follow, grow
-from ismlit.estimators.network.classifier.layers import Centred, GramColumns, Recipe, Waves
-from ismlit.estimators.network.classifier.ridge import (
-    RidgeDirections,
-    RowsLayerSolver,
-    hold_out,
-    spread_rows,
-)
 from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
 from sklearn.preprocessing import scale
 
 from ismlit import datasets
+from ismlit.estimators.network.classifier import KernelDependenceNetwork
+from ismlit.estimators.network.growth import follow, grow
+from ismlit.estimators.network.layers import Centred, GramColumns, Recipe, Waves
+from ismlit.estimators.network.ridge import (
+    RidgeDirections,
+    RowsLayerSolver,
+    hold_out,
+    spread_rows,
+)
+from ismlit.grams import gram
 from ismlit.kernels import Gaussian
 from ismlit.objectives.features import even_frequencies
-from ismlit.objectives.grams import gram
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
+from library.problems import unsettled
 from numpy.testing import assert_allclose
 from sklearn.datasets import (
     load_breast_cancer,
@@ -36,7 +37,6 @@ from ismlit import (
     label_gamma,
     median_distance,
 )
-from library.problems import unsettled
 
 ALL = [
     SupervisedIKDR,

@@ -4,7 +4,6 @@ import doctest
 import importlib
 
 import pytest
-
 from library.test_architecture import MODULES
 
 

@@ -2,6 +2,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from library.problems import orthonormal
 from numpy.testing import assert_allclose
 from sklearn.preprocessing import scale
 
@@ -14,7 +15,6 @@ from ismlit.objectives.features import FeatureProblem, distinct_rows
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.certificate import certify
 from ismlit.solvers.ism import ism
-from library.problems import orthonormal
 
 
 @pytest.fixture

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from library.problems import FAMILY, brute_force, orthonormal, random_problem
 from numpy.testing import assert_allclose
 from scipy.sparse.linalg import ArpackNoConvergence
 
 from ismlit.gamma import label_gamma
-from ismlit.geometry import frames as grassmann
+from ismlit.geometry import frames, second_order
 from ismlit.geometry.frames import (
     as_frame,
     canonical_frame,
@@ -19,7 +20,6 @@ from ismlit.geometry.frames import (
 from ismlit.geometry.second_order import DENSE_LIMIT, SecondOrder
 from ismlit.kernels import Gaussian
 from ismlit.solvers.ism import ism
-from library.problems import FAMILY, brute_force, orthonormal, random_problem
 
 
 @pytest.mark.parametrize("name", FAMILY)
@@ -42,7 +42,7 @@ def test_second_order_form_is_the_curvature_along_geodesics(name, rng):
 
 def test_eigenvalues_too_close_for_lanczos_are_found_directly(rng, monkeypatch):
     """A matrix that is zero, one that is the identity but for a corner, and Lanczos refused."""
-    monkeypatch.setattr(grassmann, "FULL", 20)
+    monkeypatch.setattr(frames, "FULL", 20)
     corner = np.eye(50)
     corner[0, 0] = 2
     for matrix, largest in ((np.zeros((50, 50)), 0), (corner, 2)):
@@ -53,7 +53,7 @@ def test_eigenvalues_too_close_for_lanczos_are_found_directly(rng, monkeypatch):
     def refuse(*args, **options):
         raise ArpackNoConvergence("", np.zeros(0), np.zeros((50, 0)))
 
-    monkeypatch.setattr(grassmann, "eigsh", refuse)
+    monkeypatch.setattr(frames, "eigsh", refuse)
     A = rng.standard_normal((50, 50))
     values, vectors = extreme_eigenvectors(A + A.T, 2, "LM")
     assert_allclose((A + A.T) @ vectors, vectors * values, atol=1e-10)
@@ -113,8 +113,8 @@ def test_without_the_other_eigenvectors_the_curvature_is_the_same(seed, monkeypa
     whole = SecondOrder(problem, W, phi)
     exact = whole.lowest(dense=True)[0]
     scale = np.abs(whole.kd).max()
-    monkeypatch.setattr(grassmann, "FULL", 30)
-    monkeypatch.setattr(grassmann, "BASIS", 30 if seed % 4 else 1000)
+    monkeypatch.setattr(second_order, "FULL", 30)
+    monkeypatch.setattr(second_order, "BASIS", 30 if seed % 4 else 1000)
     large = SecondOrder(problem, W, phi)
     found, Z = large.lowest()
     assert not large.in_basis and not large.is_small
@@ -145,12 +145,12 @@ def test_where_lanczos_does_not_settle_the_matrix_is_formed(rng, monkeypatch):
     problem = random_problem("gaussian", rng, n=20, d=9)
     W = orthonormal(9, 3, rng)
     second = SecondOrder(problem, W, problem.phi(W))
-    monkeypatch.setattr(grassmann, "LONGEST", 2)
+    monkeypatch.setattr(second_order, "LONGEST", 2)
     found, Z = second.lowest()
     exact, Z_exact = second.lowest(dense=True)
     assert found == exact and found.error == 0
     assert_allclose(Z, Z_exact)
-    monkeypatch.setattr(grassmann, "DENSE_LIMIT", 5)
+    monkeypatch.setattr(second_order, "DENSE_LIMIT", 5)
     unsure, _ = second.lowest()
     assert unsure.value >= exact.value and unsure.value - unsure.error <= exact.value
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from library.problems import FAMILY, kernel_for, orthonormal, unsettled
 from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
@@ -22,14 +23,13 @@ from ismlit.geometry.frames import (
     projector_distance,
 )
 from ismlit.geometry.second_order import SecondOrder
+from ismlit.grams import gram
 from ismlit.kernels import Gaussian, Linear, Polynomial, Squared
 from ismlit.objectives.features import FeatureProblem
-from ismlit.objectives.grams import gram
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.certificate import certify
 from ismlit.solvers.climb import escaped
 from ismlit.solvers.ism import _anchored, ism, published_ism
-from library.problems import FAMILY, kernel_for, orthonormal, unsettled
 
 seeds = st.integers(0, 2**32 - 1)
 

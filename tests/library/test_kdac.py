@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from library.problems import keep_the_contract, orthonormal
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -9,9 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets
 from ismlit.estimators.kdac import KDAC, novelty
+from ismlit.grams import gram
 from ismlit.kernels import Gaussian
-from ismlit.objectives.grams import gram
-from library.problems import keep_the_contract, orthonormal
 
 
 @pytest.mark.filterwarnings("ignore:n_components = n_features")  # checks with one feature

@@ -3,12 +3,14 @@ import sys
 import numpy as np
 import pytest
 import sympy as sp
+from library.problems import FAMILY
 from numpy.testing import assert_allclose
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from ismlit import kernels
 from ismlit.bandwidth import as_kernel, median_distance, neighbour_distance
+from ismlit.grams import gram
 from ismlit.kernels import (
     Gaussian,
     Kernel,
@@ -18,8 +20,6 @@ from ismlit.kernels import (
     RelativeGaussian,
     Squared,
 )
-from ismlit.objectives.grams import gram
-from library.problems import FAMILY
 
 SINGLE = [name for name in FAMILY if name not in ("sum", "relative")]
 

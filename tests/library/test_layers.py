@@ -4,19 +4,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from ismlit.estimators.network.classifier.layers import (
+from library.problems import layer_solver, orthonormal
+from numpy.testing import assert_allclose
+from sklearn.preprocessing import scale
+
+from ismlit import datasets
+from ismlit.estimators.network import layers
+from ismlit.estimators.network.layers import (
     FEWEST,
     MOST_PAIRS,
     SAMPLE,
     LayerSolver,
     Recipe,
 )
-from numpy.testing import assert_allclose
-from sklearn.preprocessing import scale
-
-from ismlit import datasets
-from ismlit.estimators.network.classifier import layers
-from library.problems import layer_solver, orthonormal
 
 # ---------------------------------------------------------------- the sample
 

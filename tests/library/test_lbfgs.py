@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from library.problems import FAMILY, orthonormal, random_problem
 from numpy.testing import assert_allclose
 
 from ismlit import Gaussian, Problem, ism, label_gamma
-from ismlit.geometry import frames as grassmann
+from ismlit.geometry import second_order
 from ismlit.geometry.frames import outside
 from ismlit.geometry.second_order import Scaling, SecondOrder
 from ismlit.solvers.lbfgs import Memory
-from library.problems import FAMILY, orthonormal, random_problem
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -34,8 +34,8 @@ def test_extreme_eigenvectors_alone_scale_much_alike(rng, monkeypatch):
     phi = W @ np.diag([9.0, 7.0]) @ W.T + 0.01 * np.diag(rng.standard_normal(d))
     G = outside(rng.standard_normal((d, 2)), W)
     whole = Scaling(phi, W)
-    monkeypatch.setattr(grassmann, "FULL", 10)
-    monkeypatch.setattr(grassmann, "BASIS", 10)
+    monkeypatch.setattr(second_order, "FULL", 10)
+    monkeypatch.setattr(second_order, "BASIS", 10)
     few = Scaling(phi, W)
     assert few.V.shape == (60, 22)
     assert_allclose(few(G), whole(G), atol=1e-3 * np.linalg.norm(whole(G)))

@@ -2,8 +2,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from ismlit.estimators.network.classifier.classifier import KernelDependenceNetwork
-from ismlit.estimators.network.classifier.layers import GramColumns, Waves
+from library.problems import keep_the_contract, layer_solver, unsettled
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -12,10 +11,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets
 from ismlit.dependence import Alignment, normalized_hsic
+from ismlit.estimators.network.classifier import KernelDependenceNetwork
+from ismlit.estimators.network.layers import GramColumns, Waves
 from ismlit.gamma import label_gamma
+from ismlit.grams import gram
 from ismlit.kernels import Gaussian
-from ismlit.objectives.grams import gram
-from library.problems import keep_the_contract, layer_solver, unsettled
 
 grown_by_training = partial(KernelDependenceNetwork, early_stopping=False)
 

@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
+from library.problems import orthonormal
 from numpy.testing import assert_allclose
 
 from ismlit import label_gamma
 from ismlit.gamma import Gamma, guidance_gamma
+from ismlit.grams import gram
 from ismlit.kernels import Gaussian, Polynomial
-from ismlit.objectives.grams import gram
 from ismlit.objectives.normalized import NormalizedProblem
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.certificate import certify
 from ismlit.solvers.ism import ism
-from library.problems import orthonormal
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
-from ismlit.objectives.grams import squared_distances
+from ismlit.grams import squared_distances
 
 
 def test_twins_are_at_distance_zero(rng):

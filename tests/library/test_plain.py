@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from library.problems import FAMILY, brute_force, orthonormal, random_problem
 from numpy.testing import assert_allclose
 
 from ismlit.gamma import label_gamma
+from ismlit.grams import gram
 from ismlit.kernels import Gaussian, Kernel, Polynomial, RelativeGaussian
-from ismlit.objectives.grams import gram
 from ismlit.objectives.parts import as_problem
 from ismlit.objectives.plain import Problem, _double_sum
 from ismlit.solvers.ism import ism
-from library.problems import FAMILY, brute_force, orthonormal, random_problem
 
 KERNELS = pytest.mark.parametrize("name", FAMILY)
 seeds = st.integers(0, 2**32 - 1)

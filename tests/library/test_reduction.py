@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+from library.problems import keep_the_contract
 from numpy.testing import assert_allclose
 from sklearn.metrics import normalized_mutual_info_score, silhouette_score
 from sklearn.pipeline import make_pipeline
@@ -10,8 +11,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets
-from ismlit.estimators import kdac
-from ismlit.estimators import supervised as reduction
+from ismlit.estimators import clustering, kdac
 from ismlit.estimators.kdac import KDAC
 from ismlit.estimators.semisupervised import SemiSupervisedIKDR
 from ismlit.estimators.supervised import SupervisedIKDR
@@ -20,7 +20,6 @@ from ismlit.gamma import label_gamma
 from ismlit.geometry.frames import principal_angles
 from ismlit.kernels import Polynomial
 from ismlit.objectives.plain import Problem
-from library.problems import keep_the_contract
 
 
 @parametrize_with_checks(
@@ -129,7 +128,7 @@ def test_the_bandwidth_kept_is_the_one_that_keeps_its_promise(rng, monkeypatch):
     """
     promises, held = [0.1, 0.2, 0.9, 0.8, 0.55, 0.0, 0.0, 0.0, 0.0], [0.5, 0.6]
     values = iter([*promises, *held, 0.3, 0.6])
-    monkeypatch.setattr(reduction, "embedding_silhouette", lambda U, labels: next(values))
+    monkeypatch.setattr(clustering, "embedding_silhouette", lambda U, labels: next(values))
     X = rng.standard_normal((40, 3)) + 4 * (np.arange(40) % 2)[:, None]
     model = UnsupervisedIKDR(2, random_state=0).fit(X)
     assert list(values) == [] and model.tried_["silhouette"].tolist() == promises
@@ -149,9 +148,9 @@ def test_a_bandwidth_that_breaks_its_promise_gives_way_to_the_next(wine, monkeyp
         value = silhouette(U, labels)
         return -1.0 if len(ends["solved"]) == 1 else value
 
-    solved, silhouette = reduction.ClusteringIKDR._solved_with, reduction.embedding_silhouette
-    monkeypatch.setattr(reduction.ClusteringIKDR, "_solved_with", spied)
-    monkeypatch.setattr(reduction, "embedding_silhouette", judged)
+    solved, silhouette = clustering.ClusteringIKDR._solved_with, clustering.embedding_silhouette
+    monkeypatch.setattr(clustering.ClusteringIKDR, "_solved_with", spied)
+    monkeypatch.setattr(clustering, "embedding_silhouette", judged)
     model = UnsupervisedIKDR(3, random_state=0).fit(X)
     assert len(ends["solved"]) == 2 and model.kernel_ is ends["solved"][1]
 
@@ -162,7 +161,7 @@ def test_no_bandwidth_is_looked_at_beyond_the_one_where_clusters_fall_apart(
 ):
     """Whether a narrower one serves again is decided by rounding."""
     kind = (UnsupervisedIKDR, KDAC)[narrow]
-    module = reduction if kind is UnsupervisedIKDR else kdac
+    module = clustering if kind is UnsupervisedIKDR else kdac
     values = iter([0.5, 0.6, -1.0])
     monkeypatch.setattr(module, "embedding_silhouette", lambda U, labels: next(values, 0.4))
     model = kind(3, random_state=0).fit(wine[0])

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from library.problems import orthonormal
 from numpy.testing import assert_allclose
 
 from ismlit.bandwidth import neighbour_distance
@@ -16,7 +17,6 @@ from ismlit.solvers import starts
 from ismlit.solvers.climb import first_frame
 from ismlit.solvers.ism import ism
 from ismlit.solvers.starts import look_around, starting_point
-from library.problems import orthonormal
 
 
 def test_starting_points_are_the_leading_directions(rng):

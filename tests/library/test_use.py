@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from library.problems import unsettled
 from numpy.testing import assert_allclose
 from sklearn.datasets import (
     load_diabetes,
@@ -35,8 +36,7 @@ from ismlit import (
 )
 from ismlit.bandwidth import self_tuning_kernel
 from ismlit.geometry.frames import principal_angles
-from ismlit.objectives.grams import ConstantKernelError, gram
-from library.problems import unsettled
+from ismlit.grams import ConstantKernelError, gram
 
 ALL = {
     "supervised": lambda X, y: SupervisedIKDR(2).fit(X, y),

@@ -4,7 +4,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from ismlit.estimators.network.classifier.classifier import KernelDependenceNetwork
 from ismlit_book.experiments.scaling import make_classes
 from ismlit_book.methods.knet import KNetClustering
 from sklearn import datasets as sets
@@ -16,6 +15,7 @@ from sklearn.svm import SVC
 
 from ismlit.datasets import make_two_views
 from ismlit.estimators.kdac import KDAC
+from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.supervised import SupervisedIKDR
 from ismlit.estimators.unsupervised import UnsupervisedIKDR
 from tools.bench.rows import Row, compared, take_turns

@@ -162,7 +162,6 @@ def start(page):
         prepare()
     import IPython
     from IPython.display import display
-
     from ismlit_book.files import pages
 
     OF_THE_PAGE.close()

@@ -11,8 +11,8 @@ import argparse
 import csv
 import io
 
+from ismlit_book import files
 from ismlit_book.experiments import report
-from ismlit_book.files import is_checkout, pages
 from ismlit_book.record.cells import cells, known, known_by_scope, link, unproved
 from ismlit_book.record.ledger import (
     MARKS,
@@ -68,10 +68,10 @@ def pages():
 
 def write():
     """Renew the generated files of the book."""
-    if not is_checkout():
+    if not files.is_checkout():
         raise SystemExit("no book here: run this in a clone of the repository")
     for name, text in pages().items():
-        (pages() / name).write_text(text, encoding="utf-8")
+        (files.pages() / name).write_text(text, encoding="utf-8")
 
 
 # ---------------------------------------------------------------- the same as tables

@@ -36,8 +36,8 @@ def cayley_search(W, G, longest, at, serves):
     """The first point of the Cayley curve from W along G that `serves`, or the last one tried.
 
     Its lengths are `longest` and thirteen more, each a fifth of the one before: so the authors'
-    programs look for a step. `ismlit_book.methods.baselines.stiefel_descent` looks as its paper does, by
-    tenths from a length that the last step suggests, which no power of a fifth is.
+    programs look for a step. `ismlit_book.methods.baselines.stiefel_descent` looks as its paper
+    does, by tenths from a length that the last step suggests, which no power of a fifth is.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ def main():
     parser.add_argument("--only", default="", help="rows whose name starts so, e.g. Wine/super")
     parser.add_argument("--quick", action="store_true", help="two folds only; nothing is stored")
     parser.add_argument("--jobs", type=int, default=1, help="folds run at once")
-    parser.add_argument("--out", help="store rows in this folder instead of book/ismlit_book/results")
+    parser.add_argument("--out", help="store rows in this folder instead of the book's results")
     options = parser.parse_args()
     unknown = set(options.tables) - set(TABLES)
     if unknown:

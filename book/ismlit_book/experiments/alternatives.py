@@ -19,8 +19,8 @@ from ismlit.bandwidth import SHARES, median_distance
 from ismlit.estimators.clusters import cluster_rows, embedding_silhouette
 from ismlit.estimators.kdac import KDAC, novelty
 from ismlit.geometry.frames import outside
+from ismlit.grams import ConstantKernelError
 from ismlit.objectives.affinity import Affinity
-from ismlit.objectives.grams import ConstantKernelError
 from ismlit.objectives.pairs import Pairs
 from scipy.linalg import orth
 from sklearn.cluster import KMeans, SpectralClustering

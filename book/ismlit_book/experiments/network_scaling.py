@@ -4,7 +4,7 @@ import resource
 from time import perf_counter
 
 from ismlit.datasets import make_spiral
-from ismlit.estimators.network.classifier.classifier import KernelDependenceNetwork
+from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from sklearn.preprocessing import StandardScaler
 
 from ismlit_book.experiments import SEED, clocked

@@ -33,7 +33,7 @@ from ismlit.gamma import (
     one_hot,
 )
 from ismlit.geometry.frames import top_eigenvectors
-from ismlit.objectives.grams import gram
+from ismlit.grams import gram
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import published_ism
 from scipy.linalg import eigh

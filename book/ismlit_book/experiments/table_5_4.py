@@ -12,7 +12,7 @@ import numpy as np
 from ismlit import Gaussian, Polynomial, ism, median_distance, published_ism
 from ismlit.estimators.clusters import cluster_rows
 from ismlit.gamma import embedding_gamma, label_gamma
-from ismlit.objectives.grams import betas, gram
+from ismlit.grams import betas, gram
 from ismlit.objectives.joint import JointProblem
 from ismlit.solvers.alternate import alternate
 from sklearn.cluster import KMeans, SpectralClustering

@@ -1,7 +1,7 @@
 """Two pictures by which the site is shared, drawn from the front page's example.
 
-``python -m ismlit_book.figures.front`` draws the one that other sites show with a link to it, and the
-README's, which moves.
+``python -m ismlit_book.figures.front`` draws the one that other sites show with a link to it, and
+the README's, which moves.
 """
 
 import io

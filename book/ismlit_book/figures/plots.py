@@ -6,7 +6,7 @@ repeats what colour says.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from ismlit.objectives.grams import gram
+from ismlit.grams import gram
 from matplotlib.colors import ListedColormap
 from sklearn.utils import _safe_indexing
 

@@ -15,7 +15,7 @@ import numpy as np
 from ismlit import ISMResult
 from ismlit.geometry.frames import canonical_frame, first_order_residual, outside
 from ismlit.objectives.parts import as_problem
-from ismlit.solvers.climb import attainable, check_signal, first_frame
+from ismlit.solvers.climb import attainable, first_frame
 from ismlit.solvers.ism import check_options
 from sklearn.exceptions import ConvergenceWarning
 
@@ -306,7 +306,7 @@ class _Descent:
         self.start = first_frame(problem, q, **{"init": "taylor"} | start)[0].astype(float)
         self.n_start_passes = problem.count.passes - self.before
         J, phi = problem.objective_and_phi(self.start)
-        check_signal(problem, J, phi)
+        problem.check_start(self.start, J, phi)
         self.scale = float(np.linalg.norm(phi))
         self.threshold = attainable(tol, problem.dtype) * self.scale
         self.objectives, self.passes = [], []

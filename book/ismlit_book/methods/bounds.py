@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from ismlit.geometry.second_order import SecondOrder
-from ismlit.objectives.grams import betas
+from ismlit.grams import betas
 from ismlit.objectives.protocol import Objective
 
 

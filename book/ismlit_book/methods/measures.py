@@ -3,9 +3,9 @@
 import numpy as np
 from ismlit.bandwidth import best_bandwidth, median_distance
 from ismlit.dependence import Alignment, double_centre
-from ismlit.estimators.network.classifier.layers import class_sizes, log_cosines
+from ismlit.estimators.network.layers import class_sizes, log_cosines
 from ismlit.gamma import Gamma, centre, label_gamma, one_hot
-from ismlit.objectives.grams import betas, gram
+from ismlit.grams import betas, gram
 from scipy.optimize import nnls
 from scipy.special import softmax
 from sklearn.metrics import pairwise_distances

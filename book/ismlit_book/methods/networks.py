@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from ismlit import Gaussian, KernelDependenceNetwork, centre, published_ism
 from ismlit.estimators.parameters import one_of
-from ismlit.objectives.grams import squared_distances
+from ismlit.grams import squared_distances
 
 from ismlit_book.methods.baselines import ascend
 from ismlit_book.methods.knet import KNetClustering, attraction

@@ -267,7 +267,7 @@ def from_store(table, *what, tol=1e-10, spoilt=None):
 
 
 def from_print(table, *what, tol=1e-10, spoilt=None):
-    """Arithmetic on the numbers that the thesis prints (book/ismlit_book/thesis), and on nothing else."""
+    """Arithmetic on the numbers that the thesis prints (``thesis``), and on nothing else."""
     _must_be_read(table, tables.READ["thesis"])
     return _table("printed", what, tol, spoilt)
 

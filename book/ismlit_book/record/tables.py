@@ -1,4 +1,4 @@
-"""Printed numbers (book/ismlit_book/thesis) and recomputed ones (book/ismlit_book/results), as rows."""
+"""Printed numbers (``thesis``) and recomputed ones (``results``), as rows."""
 
 import contextlib
 import csv
@@ -72,7 +72,7 @@ def store(table, rows, settings, folder=None):
     """Write <table>.json: the rows, each with the run that it comes from. Returns the path.
 
     A row is a dict whose strings, and whose `size`, say what it is; it replaces a stored row
-    with the same ones, so that a table can be recomputed in parts. Rows go to book/ismlit_book/results of a
+    with the same ones, so that a table can be recomputed in parts. Rows go to the results of a
     checkout, or to `folder`.
 
     Raises

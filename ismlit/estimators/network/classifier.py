@@ -22,8 +22,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.estimators.base import FLOATS, KeepsPrecision, all_or_nothing, watched
-from ismlit.estimators.network.classifier.growth import SCALE, Progress, grow
-from ismlit.estimators.network.classifier.layers import (
+from ismlit.estimators.network.growth import SCALE, Progress, grow
+from ismlit.estimators.network.layers import (
     LEAST_GAIN,
     Centred,
     LayerSolver,
@@ -45,7 +45,7 @@ from ismlit.estimators.parameters import (
     rule,
 )
 from ismlit.estimators.validation import check_labels
-from ismlit.objectives.grams import ConstantKernelError, gram
+from ismlit.grams import ConstantKernelError, gram
 
 RIDGES = (np.inf, *(10.0**-k for k in range(1, 11)))
 BANDWIDTHS = ("normalized_hsic", "hsic")

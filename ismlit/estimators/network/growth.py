@@ -9,8 +9,8 @@ from scipy.special import log_softmax
 from sklearn.utils.class_weight import compute_sample_weight
 from tqdm import tqdm
 
-from ismlit.estimators.network.classifier.layers import Layer, class_sizes, log_cosines
-from ismlit.estimators.network.classifier.ridge import RowsLayerSolver, hold_out
+from ismlit.estimators.network.layers import Layer, class_sizes, log_cosines
+from ismlit.estimators.network.ridge import RowsLayerSolver, hold_out
 
 PATIENCE = 2  # ridges in a row that may fail to help, once one has helped
 GAIN = 0.01  # of the score, for anything sharper or deeper

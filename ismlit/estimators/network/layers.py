@@ -19,14 +19,14 @@ from sklearn.exceptions import ConvergenceWarning
 from ismlit.bandwidth import best_bandwidth
 from ismlit.dependence import Alignment
 from ismlit.gamma import label_gamma
-from ismlit.kernels import Gaussian
-from ismlit.objectives.features import even_frequencies, waves
-from ismlit.objectives.grams import (
+from ismlit.grams import (
     ConstantKernelError,
     betas,
     gram,
     squared_distances,
 )
+from ismlit.kernels import Gaussian
+from ismlit.objectives.features import even_frequencies, waves
 from ismlit.objectives.parts import as_problem
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism
@@ -48,7 +48,7 @@ class Centred:
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.estimators.network.classifier.layers import Centred
+    >>> from ismlit.estimators.network.layers import Centred
     >>> X = np.array([[1.0, 5.0], [3.0, 9.0]])
     >>> Centred(X.mean(axis=0))(X)
     array([[-1., -2.],
@@ -72,7 +72,7 @@ class GramColumns:
     --------
     >>> import numpy as np
     >>> from ismlit import Gaussian
-    >>> from ismlit.estimators.network.classifier.layers import GramColumns
+    >>> from ismlit.estimators.network.layers import GramColumns
     >>> features = GramColumns(np.array([[0.0], [1.0], [2.0]]), Gaussian(1.0))
     >>> features(np.array([[0.0], [1.5]])).round(2)
     array([[1.  , 0.61, 0.14],
@@ -94,7 +94,7 @@ class Waves:
     --------
     >>> import numpy as np
     >>> from ismlit.objectives.features import even_frequencies
-    >>> from ismlit.estimators.network.classifier.layers import Waves
+    >>> from ismlit.estimators.network.layers import Waves
     >>> features = Waves(even_frequencies(1, 1024, 0))  # sigma = 1
     >>> R = features(np.array([[0.0], [1.0]]))
     >>> (R @ R.T).round(2)  # exp(-1/2) = 0.61

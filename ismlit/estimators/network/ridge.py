@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import eigsh
 
-from ismlit.estimators.network.classifier.layers import (
+from ismlit.estimators.network.layers import (
     MOST_PAIRS,
     GramColumns,
     Layer,
@@ -29,7 +29,7 @@ def spaced(rows, size):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.estimators.network.classifier.ridge import spaced
+    >>> from ismlit.estimators.network.ridge import spaced
     >>> spaced(np.arange(9), 3)
     array([1, 4, 7])
     """
@@ -48,7 +48,7 @@ def spread_rows(index, most):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.estimators.network.classifier.ridge import spread_rows
+    >>> from ismlit.estimators.network.ridge import spread_rows
     >>> spread_rows(np.array([0, 0, 0, 0, 0, 0, 1, 1, 1]), 6)
     array([0, 2, 3, 5, 6, 8])
     """
@@ -63,7 +63,7 @@ def hold_out(index, share):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.estimators.network.classifier.ridge import hold_out
+    >>> from ismlit.estimators.network.ridge import hold_out
     >>> hold_out(np.array([0, 0, 0, 0, 1, 1, 2]), 0.25)
     array([False, False,  True, False, False,  True, False])
     """
@@ -96,8 +96,8 @@ class RidgeDirections:
     --------
     >>> import numpy as np
     >>> from ismlit import Gaussian
-    >>> from ismlit.estimators.network.classifier.ridge import RidgeDirections
-    >>> from ismlit.estimators.network.classifier.layers import GramColumns
+    >>> from ismlit.estimators.network.ridge import RidgeDirections
+    >>> from ismlit.estimators.network.layers import GramColumns
     >>> Z = np.array([[0.0], [1.0], [3.0], [4.0]])
     >>> space = RidgeDirections(GramColumns(Z, Gaussian(1.0)), Z, np.eye(2)[[0, 0, 1, 1]])
     >>> A, images = space(0.1)

@@ -26,7 +26,7 @@ from ismlit.estimators.parameters import (
     rule,
     whole,
 )
-from ismlit.objectives.grams import ConstantKernelError, betas
+from ismlit.grams import ConstantKernelError, betas
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,

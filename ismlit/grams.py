@@ -30,11 +30,11 @@ def betas(kind, left, right):
 
     Shape (n, m). Differences are clipped at 0, where rounding could leave -1e-16.
     """
-    products = _factors(kind, left)[0] @ _factors(kind, right)[1].T
+    products = beta_factors(kind, left)[0] @ beta_factors(kind, right)[1].T
     return products if kind == "inner" else np.maximum(products, 0, out=products)
 
 
-def _factors(kind, Z):
+def beta_factors(kind, Z):
     """(left, right), each (n, m), whose product ``left @ right'`` is all beta of Z (n, q)."""
     if kind == "inner":
         return Z, Z
@@ -43,7 +43,7 @@ def _factors(kind, Z):
     return np.hstack([-2 * Z, sizes, ones]), np.hstack([Z, ones, sizes])
 
 
-def _slope_factors(kind, Z, U):
+def beta_slope_factors(kind, Z, U):
     """(left, right) whose product is the derivative of all beta when Z (n, q) moves along U."""
     if kind == "inner":
         return np.hstack([Z, U]), np.hstack([U, Z])
@@ -58,7 +58,7 @@ def squared_distances(Z):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.objectives.grams import squared_distances
+    >>> from ismlit.grams import squared_distances
     >>> squared_distances(1e9 + np.array([[0.0], [1.0], [5.0]]))  # a far origin costs no digits
     array([[ 0.,  1., 25.],
            [ 1.,  0., 16.],
@@ -126,7 +126,7 @@ def float_array(A, least=1):
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.objectives.grams import float_array
+    >>> from ismlit.grams import float_array
     >>> A = np.eye(2)
     >>> float_array(A) is A, float_array([[1, 2]])
     (True, array([[1., 2.]]))
