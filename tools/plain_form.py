@@ -103,7 +103,8 @@ def as_imported(app, env, node, shown):
     name = node["reftarget"].removeprefix("ismlit.")
     if name not in ismlit.__all__:
         return shown
-    home = f"{getattr(ismlit, name).__module__}.{name}"
+    parts = getattr(ismlit, name).__module__.split(".")
+    home = ".".join([*(part for part in parts if not part.startswith("_")), name])
     domain = env.get_domain("py")
     return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", home, node, shown)
 

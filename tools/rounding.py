@@ -20,7 +20,7 @@ from tools.execute_notebooks import FIGURES
 SIZE = 1e-13  # relative
 PREPARE = f"from tools.rounding import move_inputs; move_inputs(); del move_inputs; {FIGURES}"
 FAR = 12  # pixels of a figure that an eye far away sees as one
-SEEN = 0.15  # of the range from black to white: a difference that it notices
+SEEN = 0.2  # of the range from black to white: a difference that it notices
 DRAWS = ("standard_normal", "normal", "uniform", "random", "multivariate_normal", "beta", "gamma")
 
 

@@ -75,7 +75,8 @@ def look_around(problem, q, random_state, climb):
         if agreed >= AGREEING and len(found) >= LEAST:
             break
     starts = Starts(len(found), agreed)
-    W = max(found, key=lambda pair: pair[0])[1]
+    # Ends within the tolerance are one height: the first of them, whatever their rounding.
+    W = next(W for J, W in found if J >= height - AGREED * abs(height))
     W = W if V is None else V @ W
     if view.count is problem.count:
         return W, starts

@@ -99,7 +99,7 @@ def test_an_expression_compared_with_itself_is_found():
 
 def test_known_is_read_from_badges_and_the_strongest_counts(tmp_path, monkeypatch):
     row = Claim("eq-1", "2", "here", "says", "holds", scope="general")
-    monkeypatch.setattr(cells_, "book", lambda: tmp_path)
+    monkeypatch.setattr(cells_, "pages", lambda: tmp_path)
     badges = [
         Badge(("eq-1",), "holds", [Evidence("one case", True)]),
         Badge(("eq-1",), "holds", [Evidence("drawn", True, "120 draws, 3 sizes", ("doubled",))]),
@@ -122,7 +122,7 @@ def book_of(tmp_path, monkeypatch, *sources):
     rows = {"eq-1": Claim("eq-1", "2", "here", "says", "holds", uses=())}
     monkeypatch.setattr(checking, "ledger", lambda: rows)
     monkeypatch.setattr(cells_, "ledger", lambda: rows)
-    monkeypatch.setattr(cells_, "book", lambda: tmp_path)
+    monkeypatch.setattr(cells_, "pages", lambda: tmp_path)
     found = [dict(cell_type="code", source=source.splitlines(True)) for source in sources]
     (tmp_path / "one.ipynb").write_text(json.dumps(dict(cells=found)), encoding="utf-8")
 

@@ -91,7 +91,7 @@ def test_the_badge_says_how_it_is_known_by_the_strongest(tiny, capsys):
 
 
 def test_the_badge_shows_cells_and_steps_and_links_to_the_row(monkeypatch, tmp_path):
-    monkeypatch.setattr(checking, "book", lambda: tmp_path)
+    monkeypatch.setattr(checking, "pages", lambda: tmp_path)
     (tmp_path / "ch5").mkdir()
     monkeypatch.chdir(tmp_path / "ch5")
     badge = checking.Badge(("reproduced in part",), "reproduced in part", [PART])

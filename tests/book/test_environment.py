@@ -229,7 +229,8 @@ def steps(path):
 def test_the_workflow_tests_the_supported_pythons():
     tested = workflow("book.yml")["jobs"]["unit"]["strategy"]["matrix"]["python"]
     claimed = [c.split(" :: ")[-1] for c in PROJECT["classifiers"] if ":: Python :: 3." in c]
-    assert tested == claimed
+    assert ["3.11", *tested] == claimed  # 3.11, which has the lock, is what `make test` runs on
+    assert "./.ci/run" in str(workflow("book.yml")["jobs"]["book"]["steps"])
     assert PROJECT["requires-python"] == f">={claimed[0]}"
 
 

@@ -29,7 +29,7 @@ from ismlit.objectives.features import FeatureProblem
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.certificate import certify
 from ismlit.solvers.climb import escaped
-from ismlit.solvers.ism import _anchored, ism, published_ism
+from ismlit.solvers.ism import ism, published_ism
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -333,7 +333,7 @@ def test_a_w_far_from_the_anchor_is_solved_for_again(rng):
         calls.append((problem.anchor, init))
         return replace(near, W=far, n_passes=7)
 
-    found = _anchored(solve, replace(problem, anchor=near.W), "taylor")
+    found = replace(problem, anchor=near.W).solved_by(solve, 2, "taylor")
     assert len(calls) == 2 and calls[1][0] is calls[1][1] is far
     assert found.n_passes == 14
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from docutils import nodes
+from ismlit_book import files
 from ismlit_book.experiments import report
 from ismlit_book.record.cells import cells, known, notebooks
 from ismlit_book.record.evidence import KNOWN
@@ -153,9 +154,11 @@ def _highlight(source):
 def implementations():
     """For each claim, the names of the functions and classes whose docstrings name it."""
     found = {}
-    package = Path(ismlit.__file__).parent
-    for path in sorted(package.rglob("*.py")):
-        module = ".".join(("ismlit", *path.relative_to(package).with_suffix("").parts))
+    packages = Path(ismlit.__file__).parent, files.data()
+    for path in (path for package in packages for path in sorted(package.rglob("*.py"))):
+        root = next(package.parent for package in packages if path.is_relative_to(package))
+        parts = path.relative_to(root).with_suffix("").parts
+        module = ".".join(part for part in parts if not part.startswith("_"))  # as it is imported
         for name, doc in _docstrings(ast.parse(path.read_text(encoding="utf-8")), module):
             mentions = (formulas.named(match[0]) for match in formulas.CLAIM.finditer(doc))
             for claim_id in dict.fromkeys(filter(None, mentions)):

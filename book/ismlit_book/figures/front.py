@@ -1,7 +1,7 @@
-"""Two pictures by which the site is shared, drawn from the front page's example.
+"""Pictures by which the project is shared: two of the front page's example, one of three methods.
 
-``python -m ismlit_book.figures.front`` draws the one that other sites show with a link to it, and
-the README's, which moves.
+``python -m ismlit_book.figures.front`` draws the one that other sites show with a link to it, the
+one that moves, and the README's.
 """
 
 import io
@@ -47,6 +47,37 @@ def drawing(step, size=(12.0, 6.3)):
     return figure
 
 
+def compared():
+    """Two rings among eight columns of noise by PCA, LDA and `SupervisedIKDR`: a figure."""
+    import matplotlib.pyplot as plt
+    from ismlit import SupervisedIKDR
+    from ismlit.datasets import make_rings
+    from sklearn.decomposition import PCA
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.model_selection import cross_val_score
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import scale
+
+    from ismlit_book.figures.plots import look
+
+    X, y, _ = make_rings(300, 10, random_state=0)
+    X = scale(X)
+    methods = {"PCA": PCA(2), "LDA": LinearDiscriminantAnalysis()}
+    methods["SupervisedIKDR"] = SupervisedIKDR(2)
+    figure, axes = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained")
+    for ax, (name, method) in zip(axes, methods.items()):
+        near = make_pipeline(method, KNeighborsClassifier(5))
+        right = cross_val_score(near, X, y, cv=5).mean()
+        Z = method.fit(X, y).transform(X)
+        for k in range(2):  # of two classes LDA gives one direction: beside it the first column
+            mine = Z[y == k]
+            second = mine[:, 1] if Z.shape[1] > 1 else X[y == k, 0]
+            ax.plot(mine[:, 0], second, ls="", alpha=0.7, **(look(k) | {"ms": 4}))
+        ax.set(xticks=[], yticks=[], title=f"{name}: {100 * right:.0f} %")
+    return figure
+
+
 def picture(figure, dpi):
     """A figure as PNG of 64 colours, in bytes; it is closed."""
     import matplotlib.pyplot as plt
@@ -60,7 +91,7 @@ def picture(figure, dpi):
 
 
 def draw(steps=9):
-    """Write ``book/static/social.png`` and the README's ``book/static/turning.gif``."""
+    """Write ``social.png``, ``turning.gif`` and ``three-methods.png`` into ``book/static``."""
     from PIL import Image
 
     if not is_checkout():
@@ -71,6 +102,7 @@ def draw(steps=9):
         if step == 5:
             figure.savefig(pages() / "static" / "social.png", dpi=100)
         frames.append(Image.open(io.BytesIO(picture(figure, dpi=64))))
+    (pages() / "static" / "three-methods.png").write_bytes(picture(compared(), dpi=100))
     first, *others = frames
     options = {"save_all": True, "append_images": others, "duration": 900, "loop": 0}
     first.save(pages() / "static" / "turning.gif", **options)

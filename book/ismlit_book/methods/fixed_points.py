@@ -6,6 +6,7 @@ Sums over all pairs, with no tile, factor or half of the library's, for the page
 from typing import NamedTuple
 
 import numpy as np
+from ismlit.geometry.frames import outside
 from scipy.linalg import null_space
 
 
@@ -61,7 +62,7 @@ def stationary(draw, smallest=True, widest=4, singular=False):
     rng, X, W = draw.rng, draw.X, draw.W
     n, d, q = draw.n, draw.d, draw.q
     sigma, (first, second) = rng.uniform(0.7, widest), np.triu_indices(n, 1)
-    W_bar = null_space(W.T) @ draw.frame(d - q, d - q)
+    W_bar = np.linalg.qr(outside(rng.standard_normal((d, d - q)), W))[0]
     values = rng.permutation(rng.standard_normal(d)) * rng.uniform(0.1, 3)
     values = np.sort(values) if smallest else values
     values = values - values[0] * singular
@@ -74,7 +75,8 @@ def stationary(draw, smallest=True, widest=4, singular=False):
     gamma[first, second] = np.linalg.lstsq(system, wanted[upper], rcond=None)[0]
     free = null_space(system)
     noise = np.linalg.norm(gamma) * 10 ** rng.uniform(-3, 1)
-    gamma[first, second] += noise * (free @ rng.standard_normal(free.shape[1]))
+    drawn = rng.standard_normal(len(free))  # seen in the null space, whatever basis it has
+    gamma[first, second] += noise * (free @ (free.T @ drawn))
     return Stationary(X, W, W_bar, values[:q], values[q:], gamma + gamma.T, sigma)
 
 
@@ -82,7 +84,8 @@ def tangents(W, rng, count=1):
     """Random Z with ``Z'W + W'Z = 0``: from the null space of that map, and from nothing else."""
     units = np.eye(W.size).reshape(-1, *W.shape)
     kernel = null_space(np.array([(E.T @ W + W.T @ E).ravel() for E in units]).T)
-    return [(kernel @ rng.standard_normal(kernel.shape[1])).reshape(W.shape) for _ in range(count)]
+    drawn = [rng.standard_normal(W.size) for _ in range(count)]
+    return [(kernel @ (kernel.T @ A)).reshape(W.shape) for A in drawn]
 
 
 def over_pairs(X, W, gamma, sigma, power, term):

@@ -19,4 +19,4 @@ def environment(package):
 
 def render(name, **values):
     """The template `name`, filled in."""
-    return environment("ismlit_book").get_template(name).render(**values)
+    return environment("ismlit_book.figures").get_template(name).render(**values)
