@@ -239,7 +239,7 @@ def tell(site, shipped):
     """
     for path in notebooks_of(ROOT):
         name = path.relative_to(ROOT).with_suffix("")
-        page = site / name.with_suffix(".html")
+        page = site / f"{name}.html"  # record/5.3 has no suffix .3
         notebook = json.loads(path.read_text(encoding="utf8"))
         if not page.exists() or all(cell["cell_type"] != "code" for cell in notebook["cells"]):
             continue

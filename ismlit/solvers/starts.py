@@ -94,7 +94,21 @@ def look_around(problem, q, random_state, climb):
 
 
 class Starts(NamedTuple):
-    """How many starts "several" climbed from, and how many came to the greatest height."""
+    """How many starts "several" climbed from, and how many came to the greatest height.
+
+    Attributes
+    ----------
+    tried, agreed : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ismlit import SupervisedIKDR
+    >>> X, y = load_wine(return_X_y=True)
+    >>> SupervisedIKDR(2).fit(scale(X), y).result_.starts
+    Starts(tried=6, agreed=6)
+    """
 
     tried: int
     agreed: int
