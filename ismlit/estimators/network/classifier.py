@@ -1,7 +1,7 @@
 """Kernel dependence networks: a projection and a Gaussian feature map a layer, without gradients.
 
 Layers are solved one after the other for the dependence (HSIC) of their output on the labels;
-`layers` solves one, `early_stopping` decides by rows held out how far to grow.
+`layers` solves one, `growth` decides by rows held out how far to grow.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -28,6 +27,7 @@ from ismlit.estimators.network.layers import (
     Centred,
     LayerSolver,
     Recipe,
+    check_bandwidth,
     class_sizes,
     log_cosines,
 )
@@ -45,25 +45,10 @@ from ismlit.estimators.parameters import (
     rule,
 )
 from ismlit.estimators.validation import check_labels
-from ismlit.grams import ConstantKernelError, gram
+from ismlit.grams import gram
 
 RIDGES = (np.inf, *(10.0**-k for k in range(1, 11)))
 BANDWIDTHS = ("normalized_hsic", "hsic")
-
-
-def _check_bandwidth(R, sigma):
-    """Refuse a sigma at which the kernel is 1, or 0, between any two rows of centred R (n, d)."""
-    sizes = np.linalg.norm(R, axis=1)
-    if sigma > 1e6 * sizes.max():
-        raise ConstantKernelError(
-            f"bandwidth = {sigma:.3g} is so large that the kernel is 1 between any two rows: they "
-            f"are at most {2 * sizes.max():.3g} apart"
-        )
-    if sigma < 1e-2 * NearestNeighbors(n_neighbors=1).fit(R).kneighbors()[0].max():
-        raise ConstantKernelError(
-            f"bandwidth = {sigma:.3g} is so small that the kernel is 0 between any two rows: they "
-            f"are up to {2 * sizes.max():.3g} apart"
-        )
 
 
 @dataclass(eq=False, repr=False)
@@ -228,7 +213,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
                 "for instance by StandardScaler"
             )
         if isinstance(self.bandwidth, Real):
-            _check_bandwidth(R, self.bandwidth)
+            check_bandwidth(R, self.bandwidth)
         recipe = Recipe(
             self.bandwidth, width, self.random_features, self.tol, self.max_iter, self.n_jobs
         )

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import eigh, svd
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import NearestNeighbors
 
 from ismlit.bandwidth import best_bandwidth
 from ismlit.dependence import Alignment
@@ -39,6 +40,21 @@ LEAST_GAIN = 1e-3  # of normalised HSIC, for a further layer or a further turn o
 
 
 # ---------------------------------------------------------------- a layer
+
+
+def check_bandwidth(R, sigma):
+    """Refuse a sigma at which the kernel is 1, or 0, between any two rows of centred R (n, d)."""
+    sizes = np.linalg.norm(R, axis=1)
+    if sigma > 1e6 * sizes.max():
+        raise ConstantKernelError(
+            f"bandwidth = {sigma:.3g} is so large that the kernel is 1 between any two rows: they "
+            f"are at most {2 * sizes.max():.3g} apart"
+        )
+    if sigma < 1e-2 * NearestNeighbors(n_neighbors=1).fit(R).kneighbors()[0].max():
+        raise ConstantKernelError(
+            f"bandwidth = {sigma:.3g} is so small that the kernel is 0 between any two rows: they "
+            f"are up to {2 * sizes.max():.3g} apart"
+        )
 
 
 @dataclass(frozen=True, eq=False)
