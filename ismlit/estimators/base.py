@@ -132,7 +132,7 @@ class Projection(KeepsPrecision, BaseEstimator):
             self.W_ = V @ result.W
         self._solved = result
         self._certificate = None
-        warn_of_components(type(self).__name__, result, stacklevel=5)
+        warn_of_components(type(self).__name__, result)
         return replace(result, W=self.W_, problem=None)
 
     @property

@@ -22,6 +22,7 @@ from ismlit.estimators.extension import Extension
 from ismlit.estimators.parameters import FUNCTION, POSITIVE, one_of, rule
 from ismlit.grams import ConstantKernelError
 from ismlit.kernels import Kernel
+from ismlit.messages import warn
 from ismlit.objectives.joint import JointProblem
 from ismlit.solvers.alternate import alternate, climbed
 from ismlit.solvers.ism import ism
@@ -96,7 +97,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         if self._searched and value == -1:
             warn_of_sizes(self)
         self.kernel_ = joint.kernel
-        found.warn_unless_converged(stacklevel=4)
+        found.warn_unless_converged()
         self.result_ = replace(found, result=self._keep(found.result), W=self.W_)
         self._extension = Extension(joint, self._solved.W, found.U, self.labels_)
         self.converged_, self.history_ = found.converged, found.history
@@ -252,9 +253,8 @@ def _some_rows(U, labels, most=1000):
 def warn_of_sizes(estimator):
     """Say that the clusters found are nearly empty, whatever the bandwidth."""
     sizes = ", ".join(map(str, np.bincount(estimator.labels_)))
-    warnings.warn(
+    warn(
         f"no bandwidth tried gives {type(estimator).__name__} n_clusters = {estimator._k} "
         "clusters of some size (tried_ has what each promised, -1 for none): those found hold "
         f"{sizes} rows. Ask for another number of clusters, or look for outliers",
-        stacklevel=6,
     )

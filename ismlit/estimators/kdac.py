@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Real
@@ -20,6 +19,7 @@ from ismlit.estimators.clusters import cluster_rows, embedding_silhouette
 from ismlit.estimators.parameters import check_parameters
 from ismlit.gamma import guidance_gamma
 from ismlit.grams import ConstantKernelError
+from ismlit.messages import warn
 from ismlit.objectives.joint import JointProblem
 from ismlit.solvers.ism import ism
 
@@ -141,10 +141,9 @@ class KDAC(ClusteringIKDR):
         )
         problem, found = self.solved()
         if known is not None and self.weight and len(found.W) == found.W.shape[1]:
-            warnings.warn(
+            warn(
                 f"X varies in {len(found.W)} directions, and W keeps every one, so the known "
                 "clustering cannot be avoided; ask for fewer components",
-                stacklevel=2,
             )
         alone = JointProblem(problem.X, self.kernel_, self.normalize)
         self.quality_ = alone.given(self.embedding_).objective(found.W)

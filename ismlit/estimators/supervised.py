@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.bandwidth import as_kernel
@@ -19,7 +20,7 @@ from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Kernel
 from ismlit.objectives.parts import as_problem
 from ismlit.objectives.plain import Problem
-from ismlit.solvers.ism import ism
+from ismlit.solvers.ism import ism, warn_unless_converged
 
 
 @dataclass(eq=False, repr=False)
@@ -128,15 +129,18 @@ class SupervisedIKDR(Projection):
         whole = X if self.random_features else X - self.mean_  # to read, not to copy
         self.kernel_ = as_kernel(self.kernel, whole, self.bandwidth, q, self._rank)
         how = self.n_jobs, self.random_features, self.random_state
-        result = ism(
-            as_problem(centred, gamma, self.kernel_, *how),
-            q=q,
-            init=self._start(),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-            callback=self._watched(),
-        )
+        with warnings.catch_warnings():  # said below, in the name of the estimator
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            result = ism(
+                as_problem(centred, gamma, self.kernel_, *how),
+                q=q,
+                init=self._start(),
+                tol=self.tol,
+                max_iter=self.max_iter,
+                random_state=self.random_state,
+                callback=self._watched(),
+            )
+        warn_unless_converged(type(self).__name__, result)
         self.result_ = self._keep(result)
         self.converged_, self.history_ = result.converged, result.history
         self.n_iter_ = max(result.n_iter, 1)  # the start counts as one

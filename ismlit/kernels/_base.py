@@ -91,7 +91,7 @@ class Kernel:
         return [(1.0, np.require(values, requirements="W")) for values in found]
 
     def _derivative(self, order, beta, xp):
-        expression, symbol = _symbolic_derivative(self, order)
+        expression, symbol = self._derived[order]
         if xp is not np:
             return expression.subs(symbol, beta)
         values = self._compiled[order](beta)
@@ -99,14 +99,17 @@ class Kernel:
         return np.broadcast_to(np.asarray(values, dtype=_float(beta)), beta.shape)
 
     @cached_property
+    def _derived(self):  # kept with the kernel, so that `set_params` drops it with the old formula
+        return {order: _symbolic_derivative(self, order) for order in (1, 2)}
+
+    @cached_property
     def _compiled(self):
-        sp = _sympy()
+        compiled = lambda e, b: _sympy().lambdify(b, e, "numpy", cse=True)
+        return {order: compiled(*pair) for order, pair in self._derived.items()}
 
-        pairs = {order: _symbolic_derivative(self, order) for order in (1, 2)}
-        return {order: sp.lambdify(b, e, "numpy", cse=True) for order, (e, b) in pairs.items()}
-
-    def __getstate__(self):  # compiled functions do not pickle; they are rebuilt on use
-        return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
+    def __getstate__(self):  # compiled functions do not pickle; they are derived again on use
+        dropped = ("_derived", "_compiled")
+        return {key: value for key, value in self.__dict__.items() if key not in dropped}
 
     def get_params(self, deep=True):
         """The parameters by name, so that a search reaches them, as in ``kernel__sigma``."""
@@ -159,7 +162,6 @@ def _sympy():
         ) from error
 
 
-@lru_cache(maxsize=64)
 def _symbolic_derivative(kernel, order):
     sp = _sympy()
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from ismlit.bandwidth import as_kernel
+from ismlit.messages import warn
 from ismlit.objectives.features import FeatureProblem
 from ismlit.objectives.plain import Problem
 from ismlit.objectives.protocol import Objective
@@ -45,18 +44,16 @@ def _warn_of_the_origin(problem):
     )
     mean = problem.X.mean(axis=0, dtype=float)
     if curved and mean @ mean > problem.X.var(axis=0, dtype=float).sum():
-        warnings.warn(
+        warn(
             f"{problem.kernel!r} depends on the origin, and X is far from it: centre the columns, "
             "X - X.mean(axis=0)",
-            stacklevel=4,
         )
 
 
 def _warn_of_many_features(problem):
     """More random features than rows cost time, and gain nothing."""
     if problem.features > problem.n:
-        warnings.warn(
+        warn(
             f"random_features = {problem.features} for {problem.n} rows: a fit without them is "
             "exact, and faster",
-            stacklevel=4,
         )

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ismlit.geometry.frames import as_frame, half_gradient
+from ismlit.messages import warn
 from ismlit.objectives.joint import Envelope, JointProblem
 from ismlit.objectives.normalized import NormalizedProblem
 from ismlit.solvers.climb import Climb
@@ -91,13 +92,12 @@ class Alternation:
     history: dict = field(repr=False)
     result: ISMResult = field(repr=False)
 
-    def warn_unless_converged(self, stacklevel=2):
+    def warn_unless_converged(self):
         """A ConvergenceWarning that says why, if it is not taken for converged."""
         if not self.converged:
-            warnings.warn(
+            warn(
                 f"the alternation did not converge in {self.n_iter} turns: {self.message}",
                 ConvergenceWarning,
-                stacklevel=stacklevel + 1,
             )
 
 
@@ -192,7 +192,7 @@ def alternate(
         if turns.crawls:
             turns.climb()
     found = turns.result()
-    found.warn_unless_converged(stacklevel=3)
+    found.warn_unless_converged()
     return found
 
 

@@ -11,12 +11,12 @@ signature below, tried in the order of `STEPS`; the numbers that they go by are 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ismlit.messages import warn
 from ismlit.objectives.parts import as_problem
 from ismlit.solvers.climb import Climb
 from ismlit.solvers.result import ISMResult
@@ -126,9 +126,9 @@ def ism(
         return climb.result(*climb.to_a_maximum(escape))
 
     result = problem.solved_by(solve, q, init)
-    _warn_unless_converged("ism", result, "a larger max_iter or tol, or another init")
+    warn_unless_converged("ism", result)
     if problem is not X:
-        warn_of_components("ism", result, stacklevel=3)
+        warn_of_components("ism", result)
     return result
 
 
@@ -181,7 +181,7 @@ def published_ism(
         return climb.result(*climb.as_published())
 
     result = problem.solved_by(solve, q, init)
-    _warn_unless_converged("published_ism", result, "`ism`, which cannot cycle")
+    warn_unless_converged("published_ism", result, "`ism`, which cannot cycle")
     return result
 
 
@@ -195,25 +195,24 @@ def check_options(problem, q, tol, max_iter):
         )
 
 
-def _warn_unless_converged(name, result, hint):
+def warn_unless_converged(name, result, hint="a larger max_iter or tol, or another init"):
+    """Say that a solve did not converge, and why."""
     if not result.converged:
-        warnings.warn(
+        warn(
             f"{name} did not converge in {result.n_iter} steps ({result.message}): residual "
             f"{result.residual:.1e}, last movement {result.history['movement'][-1]:.1e}. "
             f"Try {hint}.",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
 
-def warn_of_components(name, result, stacklevel):
+def warn_of_components(name, result):
     """Say which component of a result hardly varies."""
     spread = (result.problem.X @ result.W).std(axis=0)
     still = np.flatnonzero(spread < STILL * spread.max())
     if still.size:
-        warnings.warn(
+        warn(
             f"component {still[0]} of {name} hardly varies: its standard deviation is "
             f"{spread[still[0]] / spread.max():.0e} of the largest. There is nothing more to find "
             "for this kernel: ask for fewer components",
-            stacklevel=stacklevel,
         )

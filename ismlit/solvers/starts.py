@@ -10,6 +10,7 @@ from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
 from ismlit.geometry.frames import as_frame, top_eigenvectors
+from ismlit.messages import warn
 
 INITS = ("taylor", "pca", "random", "several")
 SAMPLE = 800  # "several": most samples that it looks at,
@@ -142,9 +143,8 @@ def _taylor(problem, q):
     values, vectors = eigh(phi_0)
     scale = np.abs(values).max()
     if scale == 0:
-        warnings.warn(
+        warn(
             "Phi_0 is zero (f'(0) = 0, or the class means coincide): starting from PCA instead",
-            stacklevel=4,
         )
     rounding = np.sqrt(np.finfo(phi_0.dtype).eps) * scale
     W = vectors[:, values > rounding][:, ::-1][:, :q]

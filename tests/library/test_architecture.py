@@ -19,7 +19,7 @@ PACKAGE = Path(ismlit.__file__).parent
 FOLDERS = {
     "geometry": "span frames second_order",
     "kernels": "_base _named",
-    "": "datasets parallel grams gamma dependence bandwidth",
+    "": "messages datasets parallel grams gamma dependence bandwidth",
     "objectives": "pairs protocol plain normalized features affinity joint parts",
     "solvers": "lbfgs starts result climb ism certificate alternate",
     "estimators": (
@@ -284,3 +284,15 @@ def public(module):
 def test_public_things_have_docstrings(module):
     missing = [name for name, thing in public(f"ismlit.{module}") if not inspect.getdoc(thing)]
     assert not missing
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: e.__name__)
+def test_a_default_is_the_one_that_the_docstring_gives(estimator):
+    parameters = inspect.getdoc(estimator).partition("Attributes\n")[0]
+    said = re.findall(r"^([\w, ]+) : .*, default=(\S+)$", parameters, re.M)
+    values = estimator().get_params()
+    told = {name: default for names, default in said for name in names.split(", ")}
+    assert told
+    for name, default in told.items():
+        if "..." not in default and "(" not in default:
+            assert ast.literal_eval(default) == values[name], name

@@ -233,3 +233,14 @@ def test_directions_of_other_methods_are_certified():
         PCA(2).fit(X).components_.T,
     ):
         assert not certify(problem, W).is_stationary
+
+
+@pytest.mark.parametrize(("value", "error", "holds"), [(1.0, 0.5, True), (1.0, 2.0, False)])
+def test_what_lanczos_leaves_open_is_not_certified(value, error, holds, wine, monkeypatch):
+    """The true eigenvalue lies within the error below the one found: where that is < 0, no."""
+    X, y = wine
+    result = ism(X, label_gamma(y), Gaussian(3.0), 2)
+    size = result.curvature.size
+    curvature = result.curvature._replace(value=value * size, error=error * size)
+    monkeypatch.setattr(SecondOrder, "lowest", lambda self, **options: (curvature, None))
+    assert certify(replace(result, curvature=curvature)).is_second_order is holds

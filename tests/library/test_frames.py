@@ -13,6 +13,7 @@ from ismlit.geometry.frames import (
     canonical_frame,
     extreme_eigenvectors,
     geodesic,
+    outside,
     principal_angles,
     projector_distance,
     top_eigenvectors,
@@ -201,3 +202,18 @@ def test_the_iterative_lowest_curvature_agrees_with_the_dense_one(rng):
     dense = np.linalg.eigvalsh(np.diag(second.kd) - second.m_dense())
     # the iterative value is asked for 1e-4 of the spectrum's size, and is a Rayleigh quotient
     assert_allclose(second.lowest()[0].value, dense[0], atol=2e-3 * np.abs(dense).max())
+
+
+@pytest.mark.parametrize("t", [1e-4, 0.3, -0.3])
+def test_a_geodesic_leaves_along_its_tangent(t, rng):
+    """Its derivative at 0 is Z, and not -Z: for one column it is the great circle."""
+    W = orthonormal(5, 1, rng)
+    Z = outside(rng.standard_normal((5, 1)), W)
+    Z /= np.linalg.norm(Z)
+    projector = lambda V: V @ V.T  # the signs of its columns do not matter
+    circle = np.cos(t) * W + np.sin(t) * Z
+    assert_allclose(projector(geodesic(W, Z, t)), projector(circle), atol=1e-12)
+    W, Z = orthonormal(5, 2, rng), rng.standard_normal((5, 2))
+    Z = outside(Z, W)
+    ahead, back = (projector(geodesic(W, Z, step)) for step in (1e-6, -1e-6))
+    assert_allclose((ahead - back) / 2e-6, W @ Z.T + Z @ W.T, atol=1e-8)

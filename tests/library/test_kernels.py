@@ -188,3 +188,12 @@ def test_nearest_neighbours_do_not_count_the_sample_itself():
     X = np.array([[0.0], [1.0], [3.0], [7.0]])
     assert neighbour_distance(X, k=1).tolist() == [1, 1, 2, 4]
     assert neighbour_distance(X, k=2).tolist() == [3, 2, 3, 6]
+
+
+def test_the_derivatives_follow_the_formula_when_it_is_changed():
+    """A search sets parameters on a copy; what was derived of the old formula must go."""
+    kernel = Kernel(lambda beta, xp: 1 / (1 + beta))
+    at = np.array([1.0])
+    assert_allclose([kernel.df(at), kernel.d2f(at)], [[-0.25], [0.25]])
+    kernel.set_params(f=lambda beta, xp: xp.exp(-beta))
+    assert_allclose([kernel.df(at), kernel.d2f(at)], [-np.exp(-at), np.exp(-at)])

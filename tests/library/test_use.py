@@ -457,3 +457,18 @@ def test_of_two_classes_balanced_changes_nothing(seed):
     for gamma in (label_gamma(y), label_gamma(y, balanced=True)):
         dense = gamma.to_dense()
         assert_allclose(dense / dense[0, 0], np.outer(means, means) / means[0] ** 2, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "polynomial"])
+def test_a_score_sees_rows_about_the_mean_of_training(kernel, wine):
+    """A kernel of inner products depends on the origin, so the mean is taken off new rows too."""
+    X, y = wine
+    plain = SupervisedIKDR(2, kernel=kernel).fit(X[::2], y[::2])
+    far = SupervisedIKDR(2, kernel=kernel).fit(X[::2] + 100.0, y[::2])
+    here, there = plain.score(X[1::2], y[1::2]), far.score(X[1::2] + 100.0, y[1::2])
+    assert there == pytest.approx(here, rel=1e-6)
+    Z = (X[1::2] - X[::2].mean(axis=0)) @ plain.W_  # by hand: HSIC of the two Gram matrices
+    K = Z @ Z.T if kernel == "linear" else (Z @ Z.T + 1) ** 3
+    H, Y = np.eye(len(Z)) - 1 / len(Z), np.eye(3)[y[1::2]]
+    K, L = H @ K @ H, H @ Y @ Y.T @ H
+    assert here == pytest.approx(np.sum(K * L) / np.linalg.norm(K) / np.linalg.norm(L), rel=1e-9)

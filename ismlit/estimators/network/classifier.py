@@ -6,7 +6,6 @@ Layers are solved one after the other for the dependence (HSIC) of their output 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral, Real
@@ -46,6 +45,7 @@ from ismlit.estimators.parameters import (
 )
 from ismlit.estimators.validation import check_labels
 from ismlit.grams import gram
+from ismlit.messages import warn
 
 RIDGES = (np.inf, *(10.0**-k for k in range(1, 11)))
 BANDWIDTHS = ("normalized_hsic", "hsic")
@@ -257,11 +257,10 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         self.ridge_ = plan.ridge
         self.validation_score_, self.baseline_score_ = scores
         if scores[0] is not None and scores[0] <= scores[1] + 1e-9:  # sums that round apart
-            warnings.warn(
+            warn(
                 f"the rows held out are classified no better ({scores[0]:.3f}) than by one class "
                 f"for all of them ({scores[1]:.3f}): nothing was found in X that tells the "
                 "classes apart",
-                stacklevel=4,
             )
         return layers, Z, solver, settled
 
@@ -310,10 +309,9 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
 
     def _warn(self, X, y):
         if self.early_stopping:
-            warnings.warn(
+            warn(
                 f"all max_layers = {self.max_layers} layers helped the rows held out: raise it",
                 ConvergenceWarning,
-                stacklevel=3,
             )
             return
         why = "smaller ridges, more layers, or a lower threshold may help"
@@ -323,11 +321,10 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         if clash.size:
             i, j = twin[clash[0]], clash[0]
             why = f"rows {i} and {j} of X coincide but differ in class: no network tells them apart"
-        warnings.warn(
+        warn(
             f"normalised HSIC ends at {self.layers_[-1].hsic:.4f} after {len(self.layers_)} "
             f"layers, below threshold = {self.threshold}; {why}",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
     # ------------------------------------------------------------ what it can tell
