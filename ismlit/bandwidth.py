@@ -187,11 +187,11 @@ def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
 
 KERNELS = ("linear", "squared", "polynomial", "gaussian", "multiquadratic")
 """Names of kernels; "gaussian" alone takes a bandwidth."""
-ROWS = 1000  # that a rule looks at: more move the median by less than a percent
+MEDIAN_SUBSAMPLE = 1000  # that a rule looks at: more move the median by less than a percent
 DISTANCES = {
-    "median": lambda X, q, rank: median_distance(X, max_samples=ROWS),
+    "median": lambda X, q, rank: median_distance(X, max_samples=MEDIAN_SUBSAMPLE),
     "projected": lambda X, q, rank: (
-        projected_distance(X, q or X.shape[1], rank, max_samples=ROWS) / 2
+        projected_distance(X, q or X.shape[1], rank, max_samples=MEDIAN_SUBSAMPLE) / 2
     ),
 }
 """Rules that need no labels, from X (n, d), the dimension q of a projection, and the rank of X."""

@@ -15,7 +15,8 @@ from sklearn.utils import check_array, column_or_1d
 
 from ismlit.grams import float_array
 
-FEW, MOST = 24, 2000  # columns of F up to which they are multiplied, and classes of a table
+MAX_MULTIPLIED_COLUMNS = 24  # With more columns of F entries are looked up, not multiplied.
+MAX_TABLE_CLASSES = 2000  # The table of Gamma between classes holds at most so many.
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class Gamma:
         return len(self.F)
 
     @property
-    def size(self):
+    def norm_bound(self):
         """A bound of the spectral norm."""
         return float(np.sum(np.abs(self.s) * np.sum(self.F**2, axis=0)))
 
@@ -72,10 +73,10 @@ class Gamma:
         Rows of F that are equal are one class: with many classes an entry is looked up faster
         than a product over them is formed.
         """
-        if self.F.shape[1] <= FEW:
+        if self.F.shape[1] <= MAX_MULTIPLIED_COLUMNS:
             return None
         first, codes = distinct_rows(self.F)
-        if len(first) > MOST or 2 * len(first) > self.n:
+        if len(first) > MAX_TABLE_CLASSES or 2 * len(first) > self.n:
             return None
         left, right = self._sides
         return left[first] @ right[:, first], codes
@@ -156,7 +157,7 @@ class DenseGamma:
         object.__setattr__(self, "array", (array + array.T) / 2)
 
     n = property(lambda self: len(self.array))
-    size = property(lambda self: float(np.linalg.norm(self.array)))
+    norm_bound = property(lambda self: float(np.linalg.norm(self.array)))
 
     def tile(self, rows, columns, out=None):
         """The block ``Gamma[rows, columns]`` for two slices; `out` is not needed."""
@@ -186,8 +187,7 @@ class DenseGamma:
 def distinct_rows(F):
     """First occurrence (g,) of each distinct row of F (n, r), and which one each row is (n,).
 
-    Column by column, the codes of the columns before as one more: no projection rounds equal
-    rows apart, and no row is compared as a whole.
+    Column by column, with the codes of those before: no projection rounds equal rows apart.
 
     Examples
     --------

@@ -23,7 +23,7 @@ from ismlit.solvers.ism import warn_of_components
 FLOATS = (np.float64, np.float32)
 
 
-def watched(estimator, line, seen=lambda at: at):
+def make_callback(estimator, line, seen=lambda at: at):
     """What is called after every step: a `line` if `verbose`; `callback` gets what is `seen`."""
 
     def report(at):
@@ -60,7 +60,7 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
     return guarded
 
 
-ROWS = 16384  # looked at at once
+TRANSFORM_CHUNK = 16384  # looked at at once
 
 
 class KeepsPrecision(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -121,7 +121,7 @@ class Projection(KeepsPrecision, BaseEstimator):
                 return at
             return SimpleNamespace(W=V @ at.W, U=getattr(at, "U", None), J=at.J)
 
-        return watched(self, lambda at: f"step {next(steps)}, J = {at.J:.8g}", seen)
+        return make_callback(self, lambda at: f"step {next(steps)}, J = {at.J:.8g}", seen)
 
     def _keep(self, result):
         """The result without its problem, which is kept apart: a pickle holds no training data."""
@@ -227,7 +227,7 @@ class Projection(KeepsPrecision, BaseEstimator):
         """Project X (n_samples, n_features) to (n_samples, n_components)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=FLOATS, reset=False)
-        found = [(X[rows] - self.mean_) @ self.W_ for rows in gen_batches(len(X), ROWS)]
+        found = [(X[rows] - self.mean_) @ self.W_ for rows in gen_batches(len(X), TRANSFORM_CHUNK)]
         return np.vstack(found).astype(X.dtype, copy=False)
 
     @property

@@ -11,29 +11,29 @@ from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ismlit.bandwidth import ROWS, RULES, SHARES, as_kernel, median_distance
+from ismlit.bandwidth import MEDIAN_SUBSAMPLE, RULES, SHARES, as_kernel, median_distance
 from ismlit.estimators.base import FLOATS, Projection
 from ismlit.estimators.clusters import (
     cluster_rows,
     cluster_rows_given,
     embedding_silhouette,
 )
-from ismlit.estimators.extension import Extension
+from ismlit.estimators.extension import NystroemEmbedding
 from ismlit.estimators.parameters import FUNCTION, POSITIVE, one_of, rule
 from ismlit.grams import ConstantKernelError
 from ismlit.kernels import Kernel
 from ismlit.messages import warn
 from ismlit.objectives.joint import JointProblem
-from ismlit.solvers.alternate import alternate, climbed
+from ismlit.solvers.alternate import alternate, maximize_envelope
 from ismlit.solvers.ism import ism
 
 BANDWIDTH = rule(POSITIVE, one_of(*RULES, "silhouette"), FUNCTION)
-GLIMPSE = dict(solver=partial(ism, tol=1e-2, max_iter=5, escape=False), max_iter=None)
-"""Turns that need not arrive: to see where a bandwidth leads,"""
-SAMPLE = 400  # on at most so many rows
-LARGE = 1500  # rows beyond which W is sought on some of them first
-TIE = 0.05  # silhouettes that differ by less are equal
-MOST_SOLVED = 3  # bandwidths, at most, that are solved with until one keeps its promise
+TRIAL = dict(solver=partial(ism, tol=1e-2, max_iter=5, escape=False), max_iter=None)
+"""Options of turns that need not arrive: they show where a bandwidth leads."""
+SEARCH_SUBSAMPLE = 400  # A search for the bandwidth looks at no more rows.
+LARGE = 1500  # With more rows W is sought on some of them first.
+TIE = 0.05  # Silhouettes that differ by less count as equal.
+MOST_SOLVED = 3  # So many bandwidths, at most, are solved with until one keeps its promise.
 
 
 @dataclass(eq=False, repr=False)
@@ -71,10 +71,10 @@ class ClusteringIKDR(ClusterMixin, Projection):
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}: ask for fewer clusters")
         columns = k if columns is None else columns
-        (centred, q), whole = self._centred(X), X - self.mean_
+        (centred, q), X_centred = self._centred(X), X - self.mean_
         joint_of = lambda bandwidth: JointProblem(
             centred,
-            as_kernel(self.kernel, whole, bandwidth, q, self._rank),
+            as_kernel(self.kernel, X_centred, bandwidth, q, self._rank),
             self.normalize,
             guide,
             fixed,
@@ -99,7 +99,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         self.kernel_ = joint.kernel
         found.warn_unless_converged()
         self.result_ = replace(found, result=self._keep(found.result), W=self.W_)
-        self._extension = Extension(joint, self._solved.W, found.U, self.labels_)
+        self._extension = NystroemEmbedding(joint, self._solved.W, found.U, self.labels_)
         self.converged_, self.history_ = found.converged, found.history
         self.embedding_, self.n_iter_ = found.U, found.n_iter
 
@@ -151,7 +151,9 @@ class ClusteringIKDR(ClusterMixin, Projection):
         n = len(joint.X)
         if W is None and n > LARGE and isinstance(self.init, str):
             rows = np.sort(np.random.default_rng(0).permutation(n)[: LARGE // 2])
-            W = climbed(joint, columns, self._alternated(joint.sample(rows), columns, q).W)
+            W = maximize_envelope(
+                joint, columns, self._alternated(joint.sample(rows), columns, q).W
+            )
         return self._alternated(joint, columns, q, W, callback=self._watched())
 
     def _candidates(self, joint_of, X, columns, q):
@@ -165,8 +167,8 @@ class ClusteringIKDR(ClusterMixin, Projection):
         if not self._searched:
             bandwidth = "median" if self.bandwidth == "silhouette" else self.bandwidth
             return [(bandwidth, None, -1.0)]
-        rows = np.sort(np.random.default_rng(0).permutation(len(X))[:SAMPLE])
-        sigmas = median_distance(X, max_samples=ROWS) * np.array(SHARES)
+        rows = np.sort(np.random.default_rng(0).permutation(len(X))[:SEARCH_SUBSAMPLE])
+        sigmas = median_distance(X, max_samples=MEDIAN_SUBSAMPLE) * np.array(SHARES)
         found = self._scanned(joint_of, rows, sigmas, columns, q)[:MOST_SOLVED]
         if "self_tuning" not in [bandwidth for _, bandwidth, _ in found]:
             found.append((-1.0, "self_tuning", None))
@@ -188,7 +190,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         def silhouette(bandwidth, turns):
             joint = joint_of(bandwidth).sample(rows)
             try:
-                U = self._alternated(joint, columns, q, **GLIMPSE, max_turns=turns).U
+                U = self._alternated(joint, columns, q, **TRIAL, max_turns=turns).U
             except ConstantKernelError:
                 return -1.0
             value = self._promise(U, cluster_rows(U, self._k, self.random_state), rows)

@@ -10,14 +10,14 @@ from sklearn.metrics import silhouette_score
 from sklearn.preprocessing import normalize as unit_rows
 
 
-def directions_of_rows(U):
+def normalize_rows(U):
     """The rows of U (n, columns), scaled to length 1 if there are several columns."""
     return unit_rows(U) if U.shape[1] > 1 else U
 
 
 def cluster_rows(U, k, random_state=None):
     """Labels by k-means on the rows of U (n, columns), scaled to length 1 if there are several."""
-    return KMeans(k, n_init=10, random_state=random_state).fit_predict(directions_of_rows(U))
+    return KMeans(k, n_init=10, random_state=random_state).fit_predict(normalize_rows(U))
 
 
 def cluster_rows_given(U, k, given, random_state=None, max_iter=300):
@@ -41,7 +41,7 @@ def cluster_rows_given(U, k, given, random_state=None, max_iter=300):
     >>> cluster_rows_given(U, 2, np.array([1, -1, -1, 0]))
     array([1, 1, 0, 0])
     """
-    rows, known = directions_of_rows(U), given >= 0
+    rows, known = normalize_rows(U), given >= 0
     free = KMeans(k, n_init=10, random_state=random_state).fit(rows)
     centres, labels = free.cluster_centers_[_matched(free.labels_, given, k)[0]], None
     for _ in range(max_iter):
@@ -94,4 +94,4 @@ def embedding_silhouette(U, labels):
     counts = np.unique(labels, return_counts=True)[1]
     if not 2 <= len(counts) < len(labels) or counts.min() < 0.25 * len(labels) / len(counts):
         return -1.0
-    return round(float(silhouette_score(directions_of_rows(U), labels)), 3)
+    return round(float(silhouette_score(normalize_rows(U), labels)), 3)

@@ -6,12 +6,12 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils import gen_batches
 
-from ismlit.estimators.clusters import directions_of_rows
+from ismlit.estimators.clusters import normalize_rows
 from ismlit.grams import betas, gram
 from ismlit.kernels import Gaussian
 
 
-class Extension:
+class NystroemEmbedding:
     """A spectral embedding and its clusters, extended to new rows by Nystroem's formula.
 
     Parameters
@@ -31,13 +31,13 @@ class Extension:
     --------
     >>> import numpy as np
     >>> from ismlit import Gaussian
-    >>> from ismlit.estimators.extension import Extension
+    >>> from ismlit.estimators.extension import NystroemEmbedding
     >>> from ismlit.objectives.joint import JointProblem
     >>> from ismlit.solvers.alternate import alternate
     >>> X = np.array([[0.0], [1.0], [8.0], [9.0]])
     >>> joint = JointProblem(X, Gaussian(2.0))
     >>> found = alternate(joint, 1, 1)
-    >>> extension = Extension(joint, found.W, found.U, np.array([0, 0, 1, 1]))
+    >>> extension = NystroemEmbedding(joint, found.W, found.U, np.array([0, 0, 1, 1]))
     >>> extension.cluster(extension(np.array([[0.5], [8.5]])))
     array([0, 1])
     """
@@ -52,7 +52,7 @@ class Extension:
         images = (affinity.K @ (U / self.root)) / self.root
         self.mean = images.mean(axis=0) if self.centred else 0.0
         self.values = np.sum(U * images, axis=0)
-        rows = directions_of_rows(U)
+        rows = normalize_rows(U)
         self.named = np.unique(labels)
         self.centres = np.array([rows[labels == c].mean(axis=0) for c in self.named])
 
@@ -103,7 +103,7 @@ class Extension:
 
     def cluster(self, U):
         """The cluster of each row of an embedding."""
-        return self.named[cdist(directions_of_rows(U), self.centres).argmin(axis=1)]
+        return self.named[cdist(normalize_rows(U), self.centres).argmin(axis=1)]
 
 
 def _underflows(sums):

@@ -12,7 +12,7 @@ from ismlit.objectives.affinity import NORMALIZE
 from ismlit.solvers.starts import INITS
 
 
-def whole(value, least):
+def is_integer_at_least(value, least):
     """Whether a value is a whole number of at least so much."""
     return isinstance(value, Integral) and not isinstance(value, bool) and value >= least
 
@@ -41,7 +41,7 @@ def rule(*parts):
 NONE = (lambda value: value is None, "None")
 BOOL = (lambda value: isinstance(value, bool | np.bool_), "True or False")
 ARRAY = (_array, "an array")
-WHOLE = (lambda value: whole(value, 1), "a whole number of at least 1")
+WHOLE = (lambda value: is_integer_at_least(value, 1), "a whole number of at least 1")
 ANY_WHOLE = (lambda value: isinstance(value, Integral), "a whole number")
 POSITIVE = (lambda value: _number(value, 0, strict=True), "a number above 0")
 NOT_NEGATIVE = (lambda value: _number(value, 0), "a number of at least 0")

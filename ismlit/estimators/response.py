@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ismlit.estimators.base import FLOATS, all_or_nothing
-from ismlit.estimators.parameters import check_parameters, whole
+from ismlit.estimators.parameters import check_parameters, is_integer_at_least
 from ismlit.estimators.supervised import SupervisedIKDR
 from ismlit.gamma import label_gamma
 
@@ -65,7 +65,9 @@ class ResponseIKDR(SupervisedIKDR):
     @all_or_nothing
     def fit(self, X, y) -> Self:
         """Learn ``W_`` from X (n_samples, n_features) and a response y (n_samples,)."""
-        check_parameters(self, n_slices=(lambda m: whole(m, 2), "a whole number of at least 2"))
+        check_parameters(
+            self, n_slices=(lambda m: is_integer_at_least(m, 2), "a whole number of at least 2")
+        )
         if np.asarray(y).dtype.kind in "US":
             raise ValueError("a response must be numbers; SupervisedIKDR takes class labels")
         X, y = validate_data(self, X, y, dtype=FLOATS, y_numeric=True, ensure_min_samples=2)

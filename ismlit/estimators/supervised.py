@@ -126,8 +126,8 @@ class SupervisedIKDR(Projection):
 
     def _fit(self, X, gamma):
         centred, q = self._centred(X)
-        whole = X if self.random_features else X - self.mean_  # to read, not to copy
-        self.kernel_ = as_kernel(self.kernel, whole, self.bandwidth, q, self._rank)
+        X_centred = X if self.random_features else X - self.mean_  # to read, not to copy
+        self.kernel_ = as_kernel(self.kernel, X_centred, self.bandwidth, q, self._rank)
         how = self.n_jobs, self.random_features, self.random_state
         with warnings.catch_warnings():  # said below, in the name of the estimator
             warnings.simplefilter("ignore", ConvergenceWarning)

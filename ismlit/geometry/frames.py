@@ -24,14 +24,14 @@ def principal_angles(W1, W2):
     return subspace_angles(np.asarray(W1), np.asarray(W2))
 
 
-def outside(A, W):
+def project_out(A, W):
     """A (..., d, m) minus its part in the span of orthonormal W (d, q).
 
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.geometry.frames import outside
-    >>> outside(np.array([[3.0], [4.0]]), np.array([[1.0], [0.0]]))
+    >>> from ismlit.geometry.frames import project_out
+    >>> project_out(np.array([[3.0], [4.0]]), np.array([[1.0], [0.0]]))
     array([[0.],
            [4.]])
     """
@@ -82,7 +82,7 @@ def projector_distance(W1, W2):
     >>> round(projector_distance(W, np.eye(3)[:, 1:]), 2)
     1.41
     """
-    return float(np.sqrt(2) * np.linalg.norm(outside(W2, W1)))
+    return float(np.sqrt(2) * np.linalg.norm(project_out(W2, W1)))
 
 
 def geodesic(W, Z, t):
@@ -197,7 +197,7 @@ def half_gradient(phi, W):
     array([[ 0.77],
            [-0.58]])
     """
-    return outside(phi @ W, W)
+    return project_out(phi @ W, W)
 
 
 def first_order_residual(phi, W):

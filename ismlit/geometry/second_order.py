@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh, eigh_tridiagonal, qr
 
-from ismlit.geometry.frames import FULL, extreme_eigenvectors, outside
+from ismlit.geometry.frames import FULL, extreme_eigenvectors, project_out
 
 BASIS = 1000  # and up to which a scaling has all those of Phi, not the extreme ones alone
 DENSE_LIMIT = 256  # tangent dimension up to which M is formed ...
@@ -76,7 +76,7 @@ class Scaling:
         phi = phi.astype(float, copy=False)
         chosen, self.rotation = eigh(W.T @ phi @ W)
         self.W = W @ self.rotation
-        rest = outside(outside(phi, self.W).T, self.W)
+        rest = project_out(project_out(phi, self.W).T, self.W)
         if d <= BASIS:
             others, self.V = np.linalg.eigh(rest)
             mean = 0.0
@@ -163,7 +163,7 @@ class SecondOrder:
             return np.inf
         if self.in_basis:
             return float(self.kd.min())
-        rest = outside(outside(self.phi, self.W).T, self.W)
+        rest = project_out(project_out(self.phi, self.W).T, self.W)
         rest -= 2 * self.phi_size * self.W @ self.W.T  # W's own zeros go to the far end
         return float(self.chosen[0] - extreme_eigenvectors(rest, 1, "LA")[0][0])
 
@@ -176,7 +176,7 @@ class SecondOrder:
         if self.in_basis:
             image = np.einsum("di,mdq->miq", self.W_bar, image)
         else:
-            image = np.array([outside(one, self.W) for one in image])
+            image = np.array([project_out(one, self.W) for one in image])
         return image.reshape(len(Z), -1).T
 
     def m_dense(self):
@@ -200,7 +200,7 @@ class SecondOrder:
             main = self.kd * b
         else:
             Z = b.reshape(self.shape)
-            main = (Z * self.chosen - outside(self.phi @ Z, self.W)).ravel()
+            main = (Z * self.chosen - project_out(self.phi @ Z, self.W)).ravel()
         return main - self.m_times(b[:, None])[:, 0]
 
     def tangent(self, b):
@@ -237,7 +237,7 @@ class SecondOrder:
             return lambda b: b / root, (diagonal.min(), diagonal.max()), start
         scaling = Scaling(self.phi, self.W, least=1e-3)
         on_tangents = lambda b, power: scaling(b.reshape(self.shape), power).ravel()
-        noise = outside(rng.standard_normal(self.shape), self.W).ravel()
+        noise = project_out(rng.standard_normal(self.shape), self.W).ravel()
         return lambda b: on_tangents(b, -0.5), scaling.extremes, on_tangents(noise, -1)
 
     def _lowest_lanczos(self, enough):

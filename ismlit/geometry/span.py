@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh, svd
 
-ROWS = 16384  # looked at at once
+CHUNK = 16384  # looked at at once
 
 
 def number_of_directions(X):
@@ -49,8 +49,8 @@ def varying_directions(X, mean=0.0):
         values, vectors = values**2, vectors.T
     else:
         products = np.zeros((d, d))
-        for start in range(0, n, ROWS):  # of a million rows no copy in double precision
-            rows = (X[start : start + ROWS] - mean) / size
+        for start in range(0, n, CHUNK):  # of a million rows no copy in double precision
+            rows = (X[start : start + CHUNK] - mean) / size
             products += rows.T @ rows
         scale = np.sqrt(np.diag(products))
         scale[scale == 0] = 1.0

@@ -10,7 +10,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg
 from sklearn.utils import check_array
 
 from ismlit.gamma import centre
-from ismlit.geometry.frames import outside, top_eigenvectors
+from ismlit.geometry.frames import project_out, top_eigenvectors
 from ismlit.grams import ConstantKernelError, gram
 
 DENSE_SAMPLES = 1500  # up to here the affinity is formed and decomposed directly
@@ -72,8 +72,8 @@ class Affinity:
 
     def __matmul__(self, V):
         """The affinity times V (n, m), seen away from what is known."""
-        V = self._rest(outside(V.reshape(self.n, -1), self.known))
-        return outside(self._rest((self.K @ (V / self.root)) / self.root), self.known)
+        V = self._rest(project_out(V.reshape(self.n, -1), self.known))
+        return project_out(self._rest((self.K @ (V / self.root)) / self.root), self.known)
 
     def _rest(self, V):
         return centre(V) if self.centred else V
@@ -84,7 +84,7 @@ class Affinity:
             self.pairs.count.passes += 1
         A = gram(self.kernel, self.pairs.X, self.W) / self.root / np.transpose(self.root)
         for _ in range(2):
-            A = outside(self._rest(A), self.known).T
+            A = project_out(self._rest(A), self.known).T
         return A
 
     def leading(self, k, dense=DENSE_SAMPLES, near=None):

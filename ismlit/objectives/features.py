@@ -22,7 +22,7 @@ from scipy.stats.qmc import MultivariateNormalQMC
 from sklearn.utils import check_random_state
 
 from ismlit.gamma import Gamma, distinct_rows
-from ismlit.geometry.frames import fixed_signs, outside
+from ismlit.geometry.frames import fixed_signs, project_out
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Gaussian
 from ismlit.objectives.pairs import Count, Samples
@@ -30,7 +30,7 @@ from ismlit.objectives.plain import Problem
 from ismlit.parallel import in_parallel
 
 MOST_CLASSES = 256
-ROWS = 8192  # samples whose features are held at once by a worker
+FEATURE_CHUNK = 8192  # samples whose features are held at once by a worker
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +93,10 @@ class FeatureProblem(Samples):
     anchor: np.ndarray | None = None
 
     def __post_init__(self):
-        whole = isinstance(self.features, int | np.integer) and not isinstance(self.features, bool)
-        if not (whole and self.features >= 1):
+        is_integer = isinstance(self.features, int | np.integer) and not isinstance(
+            self.features, bool
+        )
+        if not (is_integer and self.features >= 1):
             raise ValueError(
                 f"random_features must be a positive whole number, got {self.features!r}"
             )
@@ -153,7 +155,7 @@ class FeatureProblem(Samples):
                 scatter += weights[g] * (X.T @ X)
         along = F.T @ sums
         total = (along.T * s) @ along - scatter
-        if np.linalg.norm(total) <= 10 * np.finfo(self.dtype).eps * self.gamma.size * squares:
+        if np.linalg.norm(total) <= 10 * np.finfo(self.dtype).eps * self.gamma.norm_bound * squares:
             total[:] = 0  # nothing but rounding, which points nowhere
         return (total / self.kernel.sigma**2).astype(self.dtype)
 
@@ -172,12 +174,12 @@ class FeatureProblem(Samples):
 
     @cached_property
     def _chunks(self):
-        """(class, its samples of the centred X) in pieces of at most ROWS."""
+        """(class, its samples of the centred X) in pieces of at most FEATURE_CHUNK."""
         mean = self.X.mean(axis=0)
         return [
-            (g, Reading(self.X, rows[a : a + ROWS], mean))
+            (g, RowSlice(self.X, rows[a : a + FEATURE_CHUNK], mean))
             for g, rows in enumerate(self._classes[1])
-            for a in range(0, len(rows), ROWS)
+            for a in range(0, len(rows), FEATURE_CHUNK)
         ]
 
     @cached_property
@@ -204,7 +206,7 @@ class FeatureProblem(Samples):
         values, vectors = eigh(self.phi_0().astype(float))
         sure = fixed_signs(vectors[:, values > 1e-6 * np.abs(values).max()][:, ::-1])
         generic = np.random.default_rng(0).standard_normal((self.d, self.d - sure.shape[1]))
-        return np.hstack([sure, np.linalg.qr(outside(generic, sure))[0]])
+        return np.hstack([sure, np.linalg.qr(project_out(generic, sure))[0]])
 
     def _frame(self, q):
         """F (d, q): what the frame of W is turned towards."""
@@ -256,7 +258,7 @@ class FeatureProblem(Samples):
         along = (moments[:, :, :m] * u_sin - moments[:, :, m:] * u_cos).sum(axis=0)
         G = along @ omega.T.astype(float)
         extra = turning(W.T @ G - G.T @ W)
-        G = G + outside(extra, W)
+        G = G + project_out(extra, W)
         symmetric = W.T @ G  # its skew part turns the frame, which the subspace does not see
         G = G - W @ (symmetric - symmetric.T) / 2
         return value, G, W, omega, u, moments
@@ -284,7 +286,7 @@ class FeatureProblem(Samples):
         return value, ((phi + phi.T) / 2).astype(self.X.dtype)
 
 
-class Reading(NamedTuple):
+class RowSlice(NamedTuple):
     """Rows of X less a mean, read where they are used; another process is sent them as read."""
 
     X: np.ndarray
@@ -296,7 +298,7 @@ class Reading(NamedTuple):
         return self.X[self.rows] - self.mean
 
     def __reduce__(self):
-        return Reading, (self(), slice(None))
+        return RowSlice, (self(), slice(None))
 
 
 def even_frequencies(q, m, seed):

@@ -71,8 +71,8 @@ class JointProblem:
 
     def given(self, U, K=None):
         """The problem of W, U (n, k) held; K at the W asked for first, if it is there."""
-        whole = self.normalize == "degrees"
-        gamma = Gamma(U, np.ones(U.shape[1])) if whole else embedding_gamma(U)
+        uncentred = self.normalize == "degrees"
+        gamma = Gamma(U, np.ones(U.shape[1])) if uncentred else embedding_gamma(U)
         gamma = gamma if self.guide is None else gamma + self.guide
         shared = dict(n_jobs=self.n_jobs, count=self.count)
         if self.normalize != "none":
@@ -126,7 +126,7 @@ class Envelope:
         self.X, (self.n, self.d), self.dtype = joint.X, joint.X.shape, joint.X.dtype
         self.U, self.near, self.problem, self._key = None, None, None, None
 
-    def at(self, W):
+    def problem_at(self, W):
         """The problem of W under the best U at W; the last is kept, as is its U."""
         key = W.tobytes()
         if key != self._key:
@@ -141,16 +141,16 @@ class Envelope:
 
     def check_start(self, W, J, phi):
         """As for the problem of W under the best U there."""
-        self.at(W).check_start(W, J, phi)
+        self.problem_at(W).check_start(W, J, phi)
 
     def objective(self, W):
         """The objective at W, with the best U there."""
-        return self.at(W).objective(W)
+        return self.problem_at(W).objective(W)
 
     def objective_and_gradient(self, W):
         """The objective, and half its Euclidean gradient (d, q)."""
-        return self.at(W).objective_and_gradient(W)
+        return self.problem_at(W).objective_and_gradient(W)
 
     def objective_and_phi(self, W):
         """The objective, and the Phi (d, d) of its gradient 2 Phi W."""
-        return self.at(W).objective_and_phi(W)
+        return self.problem_at(W).objective_and_phi(W)

@@ -86,7 +86,7 @@ class Samples:
         """
         size = np.linalg.norm(phi)
         if self.kernel.tends_to_one:  # J is then the sum of Gamma, and its rounding
-            rounding = 100 * np.finfo(phi.dtype).eps * self.n * self.gamma.size
+            rounding = 100 * np.finfo(phi.dtype).eps * self.n * self.gamma.norm_bound
             if max(abs(J), size) <= rounding and np.any(self.phi_0()):
                 raise ConstantKernelError(
                     f"{self.kernel!r} is 1 between any two samples to rounding: use a bandwidth "

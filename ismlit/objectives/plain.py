@@ -121,7 +121,7 @@ class Problem(Samples):
                 matrix = 2 * (_weighted_scatter(X, U * (self.gamma @ U)) - matrix)
             slope = weight * float(part.df(np.zeros(1))[0])
             total += slope * matrix
-            magnitude += abs(slope) * self.gamma.size * np.sum((U * X) ** 2)
+            magnitude += abs(slope) * self.gamma.norm_bound * np.sum((U * X) ** 2)
         self._require_finite(0.0, total)
         if np.linalg.norm(total) <= 10 * np.finfo(self.dtype).eps * magnitude:
             total[:] = 0  # all terms cancel: what is left is rounding, and points nowhere

@@ -19,15 +19,16 @@ from ismlit.geometry.frames import as_frame, half_gradient
 from ismlit.messages import warn
 from ismlit.objectives.joint import Envelope, JointProblem
 from ismlit.objectives.normalized import NormalizedProblem
-from ismlit.solvers.climb import Climb
+from ismlit.solvers.climb import SolverState
 from ismlit.solvers.ism import ism
 from ismlit.solvers.result import ISMResult
 
-MANY = 8  # turns still to come from which on W and U are climbed together,
-CLIMB = dict(tol=1e-4, max_iter=200)  # to this residual
+MANY = 8  # Where so many turns are still to come, W and U are maximised together.
+CLIMB = dict(tol=1e-4, max_iter=200)
+"""Options of that climb."""
 
 
-def climbed(joint, k, W):
+def maximize_envelope(joint, k, W):
     """Where W (d, q) climbs to with the best U (n, k) at every step: near a maximum of both.
 
     Examples
@@ -37,15 +38,15 @@ def climbed(joint, k, W):
     >>> from sklearn.preprocessing import scale
     >>> from ismlit import Gaussian
     >>> from ismlit.objectives.joint import JointProblem
-    >>> from ismlit.solvers.alternate import alternate, climbed
+    >>> from ismlit.solvers.alternate import alternate, maximize_envelope
     >>> joint = JointProblem(scale(load_wine().data), Gaussian(3.0))
-    >>> W = climbed(joint, 2, np.eye(13)[:, :2])
+    >>> W = maximize_envelope(joint, 2, np.eye(13)[:, :2])
     >>> alternate(joint, 2, 2, init=W, start=joint.affinity(W).leading(2)[0]).n_iter <= 3
     True
     """
-    end = Climb(Envelope(joint, k), W, joint.count.passes, CLIMB["tol"], CLIMB["max_iter"])
+    end = SolverState(Envelope(joint, k), W, joint.count.passes, CLIMB["tol"], CLIMB["max_iter"])
     end.to_a_maximum(escape=False)
-    return end.at.W
+    return end.point.W
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,21 +183,21 @@ def alternate(
     options = dict(tol=tol, random_state=random_state) if solver is ism else {}
     if max_iter is not None:
         options["max_iter"] = max_iter
-    turns = _Turns(joint, k, q, solver, options, freeze, init, tol)
+    turns = _AlternatingMaximizer(joint, k, q, solver, options, freeze, init, tol)
     turns.callback = callback
     for _ in range(max_turns):
-        turns.turn_u(start)
-        turns.turn_w()
+        turns.update_u(start)
+        turns.update_w()
         if turns.settled:
             break
-        if turns.crawls:
+        if turns.is_slow:
             turns.climb()
     found = turns.result()
     found.warn_unless_converged()
     return found
 
 
-class _Turns:
+class _AlternatingMaximizer:
     """One alternation: the U and W it has come to, and the objective after every half-turn."""
 
     callback: Callable | None = None
@@ -210,14 +211,14 @@ class _Turns:
         self.n_turns, self.n_test_passes, self.log = 0, 0, []
         self.before = joint.count.passes
 
-    def turn_u(self, start):
+    def update_u(self, start):
         """U renewed: the leading eigenvectors of the affinity at W, or the start."""
         self.n_turns += 1
         if self.W is not None:
             self.U = self.joint.affinity(self.W).leading(self.k)[0]
         elif start is None:
-            whole = np.eye(self.joint.X.shape[1])
-            self.U = self.joint.affinity(whole, self.joint.avoided).leading(self.k)[0]
+            identity = np.eye(self.joint.X.shape[1])
+            self.U = self.joint.affinity(identity, self.joint.avoided).leading(self.k)[0]
         else:
             self.U = as_frame(start, len(self.joint.X), self.joint.X.dtype, "start")
             if self.U.shape[1] != self.k:
@@ -226,7 +227,7 @@ class _Turns:
         if self.W is not None:
             self._record(self.problem.objective(self.W))
 
-    def turn_w(self):
+    def update_w(self):
         """W renewed by the solver, from the last one."""
         here = self.init if self.W is None else self.W
         problem = self.problem
@@ -241,10 +242,10 @@ class _Turns:
 
     def climb(self):
         """W moved up with the best U at every step: what many short turns would come to."""
-        self.W, self.climbed = climbed(self.joint, self.k, self.W), True
+        self.W, self.climbed = maximize_envelope(self.joint, self.k, self.W), True
 
     @property
-    def crawls(self):
+    def is_slow(self):
         """Whether turns gain so evenly that many more are to come."""
         if self.solver is not ism or self.frozen or self.climbed or len(self.log) < 7:
             return False

@@ -12,7 +12,7 @@ from ismlit.geometry.frames import (
     geodesic,
     half_gradient,
     nearest_frame,
-    outside,
+    project_out,
     projector_distance,
     top_eigenvectors,
 )
@@ -24,29 +24,42 @@ from ismlit.solvers.starts import Starts, look_around, starting_point
 
 
 @dataclass(frozen=True)
-class Constants:
-    """Every number that the solver decides by."""
+class QuasiNewton:
+    """Numbers of the steps of L-BFGS, and of their line search."""
 
-    turn: int = 25  # quasi_newton: steps by gradients before Phi is formed anew,
-    memory: int = 30  # pairs that L-BFGS remembers,
-    armijo: float = 1e-4  # share of the slope that a step must gain,
-    longest: float = 1.0  # radians of a step,
-    lengths: int = 15  # and lengths tried,
-    shortest: float = 0.05  # the least of them where J is rounding;
-    floor: float = 0.05  # shifted: the first shift that is not 0, as a share of ||Phi||,
-    raised: float = 4.0  # by what it grows when a step fails, and is halved when one passes;
-    promise: float = 0.25  # share of the promised gain that a step must bring,
-    rounding: float = 10.0  # unless the promise is below so many units of J's rounding:
-    fall: float = 0.9  # then the residual must fall below this share
-    single: float = 32.0  # and J by no more than so much rounding: terms of both signs cancel
-    upward: float = 1e-6  # escape: curvature upwards that makes a saddle, as a share of ||Phi||,
-    flat: float = 1e-5  # and below which one that no step can leave counts as flat;
-    far: float = 0.8  # radians of the first step tried along it,
-    tries: int = 12  # and lengths tried, each half the one before
+    steps_per_phi: int = 25  # Phi is formed anew after so many steps by gradients.
+    memory: int = 30  # Pairs of step and change of gradient that are remembered.
+    armijo: float = 1e-4  # A step must gain this share of what the slope promises.
+    max_radians: float = 1.0  # No step turns W further.
+    max_lengths: int = 15  # Step lengths tried before the search gives up.
+    min_length: float = 0.05  # Shorter steps are not tried where J is nothing but rounding.
 
 
-CONSTANTS = Constants()
-GLIMPSE = dict(tol=1e-3, max_iter=100)  # of a climb that need not arrive: which peak it is on
+@dataclass(frozen=True)
+class Shift:
+    """Numbers of the step with a level shift, and of the test that every step must pass."""
+
+    first: float = 0.05  # The least shift above 0, as a share of ||Phi||.
+    growth: float = 4.0  # The shift grows by this factor when a step fails; it is halved else.
+    gain: float = 0.25  # A step must bring this share of the gain that Phi promises,
+    rounding: float = 10.0  # unless the promise is below so many units of J's rounding.
+    residual: float = 0.9  # Then the residual must fall below this share of the last one.
+    single: float = 32.0  # In float32 J may fall by so much of its rounding: terms cancel.
+
+
+@dataclass(frozen=True)
+class Escape:
+    """Numbers of the step that leaves a saddle."""
+
+    saddle: float = 1e-6  # Upward curvature above this share of ||Phi|| makes a saddle.
+    flat: float = 1e-5  # Below this share, where no step gains, it counts as flat.
+    radians: float = 0.8  # The first step tried along the direction that curves upwards.
+    halvings: int = 12  # Lengths tried, each half of the one before.
+
+
+QUASI_NEWTON, SHIFT, ESCAPE = QuasiNewton(), Shift(), Escape()
+START_CLIMB = dict(tol=1e-3, max_iter=100)
+"""Options of a climb that need not arrive: it only has to show which maximum it is near."""
 
 
 def attainable(tol, dtype):
@@ -60,9 +73,9 @@ def first_frame(problem, q, init, random_state=None):
         return starting_point(problem, q, init, random_state), None
 
     def climb(view, W):
-        end = Climb(view, W, view.count.passes, GLIMPSE["tol"], GLIMPSE["max_iter"])
+        end = SolverState(view, W, view.count.passes, START_CLIMB["tol"], START_CLIMB["max_iter"])
         end.to_a_maximum(escape=False)
-        return end.at.J, end.at.W
+        return end.point.J, end.point.W
 
     return look_around(problem, q, random_state, climb)
 
@@ -88,11 +101,11 @@ class Point:
         J, phi = problem.objective_and_phi(W)
         return cls(W, J, half_gradient(phi, W), float(np.linalg.norm(phi)), phi)
 
-    def further(self, problem, W):
+    def point_by_gradient(self, problem, W):
         """Another point by its gradient alone: a pass that costs less."""
         W = nearest_frame(W)
         J, G = problem.objective_and_gradient(W)
-        return Point(W, J, outside(G, W), self.size)
+        return Point(W, J, project_out(G, W), self.size)
 
     @property
     def residual(self):
@@ -100,23 +113,24 @@ class Point:
         return float(np.linalg.norm(self.gradient) / (self.size or 1.0))
 
 
-class Climb:
+class SolverState:
     """One solve: the point where it is, what it remembers, and the log of accepted points."""
 
     starts: Starts | None = None
 
     def __init__(self, problem, W, before, tol, max_iter, callback=None):
-        self.problem, self.before, self.max_iter = problem, before, max_iter
-        self.callback, self.twice = callback, isinstance(problem, TwiceDifferentiable)
+        self.problem, self.passes_at_start, self.max_iter = problem, before, max_iter
+        self.callback, self.has_hessian = callback, isinstance(problem, TwiceDifferentiable)
         self.tol = attainable(tol, problem.dtype)
         self.n_start_passes = problem.count.passes - before
-        self.at = Point.measured(problem, W)
-        problem.check_start(W, self.at.J, self.at.phi)
+        self.point = Point.measured(problem, W)
+        problem.check_start(W, self.point.J, self.point.phi)
         eps = float(np.finfo(problem.dtype).eps)
-        # rounding of J: independent errors of its n^2 terms, and of the sum itself
-        size = max(abs(self.at.J), np.linalg.norm(self.at.phi))
-        self.noise = 8 * eps * size / np.sqrt(problem.n) + 16 * np.finfo(float).eps * abs(self.at.J)
-        self.slack = self.noise * (CONSTANTS.single if problem.dtype == np.float32 else 1.0)
+        # The rounding of J is that of its n^2 terms, which are independent, and of the sum.
+        size = max(abs(self.point.J), np.linalg.norm(self.point.phi))
+        self.noise = 8 * eps * size / np.sqrt(problem.n)
+        self.noise += 16 * np.finfo(float).eps * abs(self.point.J)
+        self.slack = self.noise * (SHIFT.single if problem.dtype == np.float32 else 1.0)
         self.log, self.n_iter, self.n_test_passes, self.curvature = [], 0, 0, None
         self.forget()
         self._record(movement=np.inf, shift=0.0)
@@ -126,13 +140,13 @@ class Climb:
         """At the start that `ism` is asked for."""
         before = problem.count.passes
         W, starts = first_frame(problem, q, init, random_state)
-        climb = cls(problem, W, before, tol, max_iter, callback)
-        climb.starts = starts
-        return climb
+        state = cls(problem, W, before, tol, max_iter, callback)
+        state.starts = starts
+        return state
 
     def forget(self):
         """Start anew from here: with a plain step, no shift, and no pairs remembered."""
-        self.fresh, self.shift, self.memory = True, 0.0, Memory(CONSTANTS.memory)
+        self.try_plain_step, self.shift, self.memory = True, 0.0, Memory(QUASI_NEWTON.memory)
 
     def trial(self, W):
         """The point W, not yet accepted."""
@@ -140,27 +154,27 @@ class Climb:
 
     def move(self, point, shift=0.0):
         """Accept a point."""
-        movement = projector_distance(self.at.W, point.W)
-        self.at, self.curvature = point, None
+        movement = projector_distance(self.point.W, point.W)
+        self.point, self.curvature = point, None
         self.n_iter += 1
         self._record(movement, shift)
 
-    def formed(self):
+    def compute_phi(self):
         """Form Phi where gradients have led: the point stays, its residual is exact now."""
-        self.at = self.trial(self.at.W)
-        passes = self.problem.count.passes - self.before
-        self.log[-1] = (self.at.J, passes, self.at.residual, *self.log[-1][3:])
+        self.point = self.trial(self.point.W)
+        passes = self.problem.count.passes - self.passes_at_start
+        self.log[-1] = (self.point.J, passes, self.point.residual, *self.log[-1][3:])
 
     def _record(self, movement, shift):
-        passes = self.problem.count.passes - self.before
-        self.log.append((self.at.J, passes, self.at.residual, shift, movement))
+        passes = self.problem.count.passes - self.passes_at_start
+        self.log.append((self.point.J, passes, self.point.residual, shift, movement))
         if self.callback is not None:
-            self.callback(self.at)
+            self.callback(self.point)
 
     @property
     def stationary(self):
         """Whether the first-order condition is met."""
-        return self.at.residual <= self.tol
+        return self.point.residual <= self.tol
 
     @property
     def spent(self):
@@ -169,7 +183,7 @@ class Climb:
 
     def to_a_maximum(self, escape):
         """Steps that never lower J, until it is at a maximum: (converged, message)."""
-        escape = escape and self.twice
+        escape = escape and self.has_hessian
         while True:
             if not self.stationary:
                 if self.spent:
@@ -182,7 +196,7 @@ class Climb:
             if self.spent:
                 return False, "max_iter reached at a saddle"
             if not escaped(self, direction):
-                flat = self.curvature.value >= -CONSTANTS.flat * self.curvature.size
+                flat = self.curvature.value >= -ESCAPE.flat * self.curvature.size
                 if self.stationary and flat:
                     return self._end(escape)
                 return False, "at a saddle, and no step along it raises the objective"
@@ -193,15 +207,15 @@ class Climb:
             tested = "" if escape else "; the second order was not tested"
             return True, "the first-order residual is below tol" + tested
         # what is still to be gained, gradient squared over ||Phi||, is then rounding of J as well
-        left = np.linalg.norm(self.at.gradient) ** 2
-        flat = left <= self.noise * max(self.at.size, self.noise)
+        left = np.linalg.norm(self.point.gradient) ** 2
+        flat = left <= self.noise * max(self.point.size, self.noise)
         return bool(flat), "no step raises the objective above its rounding error"
 
     def as_published(self):
         """Top eigenvectors, again and again, until they change by less than tol."""
         before = np.nan  # nothing is near to it
         while not self.spent:
-            values, W = top_eigenvectors(self.at.phi, self.at.W.shape[1])
+            values, W = top_eigenvectors(self.point.phi, self.point.W.shape[1])
             self.move(self.trial(W))
             if np.linalg.norm(values - before) < self.tol * np.linalg.norm(values):
                 return True, "the eigenvalues of Phi changed by less than tol"
@@ -210,16 +224,16 @@ class Climb:
 
     def result(self, converged, message):
         """The end of the solve, as the caller gets it."""
-        eigenvalues, W = canonical_frame(self.at.phi, self.at.W)
+        eigenvalues, W = canonical_frame(self.point.phi, self.point.W)
         names = "objective", "passes", "residual", "shift", "movement"
         return ISMResult(
             W=W,
             eigenvalues=eigenvalues,
-            objective=self.at.J,
-            residual=self.at.residual,
+            objective=self.point.J,
+            residual=self.point.residual,
             converged=converged,
             n_iter=self.n_iter,
-            n_passes=self.problem.count.passes - self.before,
+            n_passes=self.problem.count.passes - self.passes_at_start,
             n_start_passes=self.n_start_passes,
             n_test_passes=self.n_test_passes,
             message=message,
@@ -230,47 +244,47 @@ class Climb:
         )
 
 
-def plain(climb):
+def plain(state):
     """The first step: the top eigenvectors of Phi, if J rises as promised."""
-    if not climb.fresh:
+    if not state.try_plain_step:
         return False
-    climb.fresh, at = False, climb.at
+    state.try_plain_step, at = False, state.point
     W = extreme_eigenvectors(at.phi, at.W.shape[1], "LA")[1][:, ::-1]
-    point = climb.trial(W)
+    point = state.trial(W)
     promised = float(np.sum(W * (at.phi @ W)) - np.sum(at.W * (at.phi @ at.W)))
-    passed = point.J - at.J >= CONSTANTS.promise * promised > CONSTANTS.rounding * climb.noise
+    passed = point.J - at.J >= SHIFT.gain * promised > SHIFT.rounding * state.noise
     if passed:
-        climb.move(point)
+        state.move(point)
     return passed
 
 
-def quasi_newton(climb):
+def quasi_newton(state):
     """Steps of L-BFGS by gradients alone, and Phi where they lead; False if none was taken."""
-    if climb.at.W.shape[0] == climb.at.W.shape[1]:
+    if state.point.W.shape[0] == state.point.W.shape[1]:
         return False
-    scaling = Scaling(climb.at.phi, climb.at.W)
-    climb.memory.carry(scaling.W, scaling.rotation)
+    scaling = Scaling(state.point.phi, state.point.W)
+    state.memory.carry(scaling.W, scaling.rotation)
     here = Point(
-        scaling.W.astype(climb.problem.dtype),
-        climb.at.J,
-        climb.at.gradient @ scaling.rotation,
-        climb.at.size,
+        scaling.W.astype(state.problem.dtype),
+        state.point.J,
+        state.point.gradient @ scaling.rotation,
+        state.point.size,
     )
     taken = 0
-    while taken < CONSTANTS.turn and not climb.spent and here.residual > climb.tol / 2:
-        point = _uphill(climb, here, scaling)
+    while taken < QUASI_NEWTON.steps_per_phi and not state.spent and here.residual > state.tol / 2:
+        point = _uphill(state, here, scaling)
         if point is None:
             break
-        climb.move(point)
+        state.move(point)
         here, taken = point, taken + 1
     if taken:
-        climb.formed()
+        state.compute_phi()
     return taken > 0
 
 
-def _uphill(climb, here, scaling):
+def _uphill(state, here, scaling):
     """The point that a step of L-BFGS leads to, or None; the pair is remembered."""
-    memory, tangent = climb.memory, lambda A: outside(A, here.W)
+    memory, tangent = state.memory, lambda A: project_out(A, here.W)
     G = 2 * here.gradient
     step = tangent(memory.ascent(G, lambda A: tangent(scaling(A)) / 2))
     slope = float(np.sum(step * G))
@@ -278,22 +292,22 @@ def _uphill(climb, here, scaling):
         memory.forget()
         step = tangent(scaling(G)) / 2
         slope = float(np.sum(step * G))
-    length = min(1.0, CONSTANTS.longest / max(np.linalg.norm(step, 2), 1e-300))
-    for _ in range(CONSTANTS.lengths):
+    length = min(1.0, QUASI_NEWTON.max_radians / max(np.linalg.norm(step, 2), 1e-300))
+    for _ in range(QUASI_NEWTON.max_lengths):
         Q, R = np.linalg.qr(here.W + length * step)
         W = (Q * np.where(np.diag(R) < 0, -1.0, 1.0)).astype(here.W.dtype)
-        point = here.further(climb.problem, W)
+        point = here.point_by_gradient(state.problem, W)
         promised = length * slope
-        if promised <= CONSTANTS.rounding * climb.noise:
-            passed = point.J >= here.J - climb.slack and _falls(point, here)
+        if promised <= SHIFT.rounding * state.noise:
+            passed = point.J >= here.J - state.slack and _falls(point, here)
         else:
-            passed = point.J - here.J >= CONSTANTS.armijo * promised
+            passed = point.J - here.J >= QUASI_NEWTON.armijo * promised
         if passed:
             memory.carry(W)
-            memory.add(outside(length * step, W), outside(G, W) - 2 * point.gradient)
+            memory.add(project_out(length * step, W), project_out(G, W) - 2 * point.gradient)
             return point
-        if promised <= CONSTANTS.rounding * climb.noise:  # J cannot say by how much too far
-            if length < CONSTANTS.shortest:
+        if promised <= SHIFT.rounding * state.noise:  # J cannot say by how much too far
+            if length < QUASI_NEWTON.min_length:
                 return None
             length *= 0.25
             continue
@@ -302,7 +316,7 @@ def _uphill(climb, here, scaling):
     return None
 
 
-def shifted(climb):
+def shifted(state):
     """One step with Phi + shift P, the shift raised until the step passes the test.
 
     The test J(W+) - J(W) >= <Phi, P+ - P> / 4 is met by every shift of at least the Lipschitz
@@ -310,55 +324,55 @@ def shifted(climb):
     J the step is judged by the residual instead; where Phi is lost in the rounding of the shift,
     which happens when J is nothing but rounding, no step is left.
     """
-    at, q = climb.at, climb.at.W.shape[1]
+    at, q = state.point, state.point.W.shape[1]
     P = at.W @ at.W.T
     size = np.linalg.norm(at.phi)
-    floor = CONSTANTS.floor * size
+    floor = SHIFT.first * size
     here = np.sum(at.W * (at.phi @ at.W))
     while True:
-        W = top_eigenvectors(at.phi + climb.shift * P, q)[1]
+        W = top_eigenvectors(at.phi + state.shift * P, q)[1]
         promised = float(np.sum(W * (at.phi @ W)) - here)
-        point = climb.trial(W)
-        at_rounding = promised <= CONSTANTS.rounding * climb.noise
+        point = state.trial(W)
+        at_rounding = promised <= SHIFT.rounding * state.noise
         if at_rounding:
-            passed = point.J >= at.J - climb.slack and _falls(point, at)
+            passed = point.J >= at.J - state.slack and _falls(point, at)
         else:
-            passed = point.J - at.J >= CONSTANTS.promise * promised
+            passed = point.J - at.J >= SHIFT.gain * promised
         if passed:
-            climb.move(point, climb.shift)
-            climb.shift = climb.shift / 2 if climb.shift > floor / 8 else 0.0
+            state.move(point, state.shift)
+            state.shift = state.shift / 2 if state.shift > floor / 8 else 0.0
             return True
-        lost = climb.shift * np.finfo(at.phi.dtype).eps > size
-        if lost or (at_rounding and promised <= climb.noise):
+        lost = state.shift * np.finfo(at.phi.dtype).eps > size
+        if lost or (at_rounding and promised <= state.noise):
             return False
-        climb.shift = max(CONSTANTS.raised * climb.shift, floor)
+        state.shift = max(SHIFT.growth * state.shift, floor)
 
 
 STEPS = (plain, quasi_newton, shifted)
 """What is tried at a point that is not stationary, in this order, until one moves."""
 
 
-def upward_curve(climb):
+def upward_curve(state):
     """The tangent along which J curves upwards at a point that no step leaves, or None."""
-    before = climb.problem.count.passes
-    second = SecondOrder(climb.problem, climb.at.W, climb.at.phi)
-    upward = CONSTANTS.upward * second.phi_size
-    climb.curvature, Z = second.lowest(enough=upward)
-    climb.n_test_passes += climb.problem.count.passes - before
-    return Z if climb.curvature.value < -upward else None
+    before = state.problem.count.passes
+    second = SecondOrder(state.problem, state.point.W, state.point.phi)
+    upward = ESCAPE.saddle * second.phi_size
+    state.curvature, Z = second.lowest(enough=upward)
+    state.n_test_passes += state.problem.count.passes - before
+    return Z if state.curvature.value < -upward else None
 
 
-def escaped(climb, Z):
+def escaped(state, Z):
     """Step along the tangent Z, to either side, as far as J rises; False if it never does."""
-    for t in CONSTANTS.far * 0.5 ** np.arange(CONSTANTS.tries):
+    for t in ESCAPE.radians * 0.5 ** np.arange(ESCAPE.halvings):
         for sign in (1, -1):
-            point = climb.trial(geodesic(climb.at.W, sign * Z, t))
-            if point.J > climb.at.J + climb.noise:
-                climb.move(point)
-                climb.forget()
+            point = state.trial(geodesic(state.point.W, sign * Z, t))
+            if point.J > state.point.J + state.noise:
+                state.move(point)
+                state.forget()
                 return True
     return False
 
 
 def _falls(point, before):
-    return point.residual < CONSTANTS.fall * before.residual
+    return point.residual < SHIFT.residual * before.residual

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ismlit.messages import warn
 from ismlit.objectives.parts import as_problem
-from ismlit.solvers.climb import Climb
+from ismlit.solvers.climb import SolverState
 from ismlit.solvers.result import ISMResult
 
 STILL = 1e-3  # share of the largest standard deviation below which a component says nothing
@@ -122,8 +122,8 @@ def ism(
     check_options(problem, q, tol, max_iter)
 
     def solve(problem, init):
-        climb = Climb.begin(problem, q, init, random_state, tol, max_iter, callback)
-        return climb.result(*climb.to_a_maximum(escape))
+        state = SolverState.begin(problem, q, init, random_state, tol, max_iter, callback)
+        return state.result(*state.to_a_maximum(escape))
 
     result = problem.solved_by(solve, q, init)
     warn_unless_converged("ism", result)
@@ -177,8 +177,8 @@ def published_ism(
     check_options(problem, q, tol, max_iter)
 
     def solve(problem, init):
-        climb = Climb.begin(problem, q, init, random_state, tol, max_iter, callback)
-        return climb.result(*climb.as_published())
+        state = SolverState.begin(problem, q, init, random_state, tol, max_iter, callback)
+        return state.result(*state.as_published())
 
     result = problem.solved_by(solve, q, init)
     warn_unless_converged("published_ism", result, "`ism`, which cannot cycle")

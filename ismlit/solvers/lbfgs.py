@@ -1,9 +1,9 @@
 """What L-BFGS needs on the Grassmann manifold: the pairs that it remembers, carried along.
 
 Its first Hessian is ISM's own. At a frame W of Phi's eigenvectors half of minus the Hessian of J
-is Kd - M (`grassmann.Scaling` inverts |Kd|); a plain step of ISM is Newton's step without
-M, and the pairs that L-BFGS gathers stand for what M does (book: "Why it cycles, and how to
-climb").
+is Kd - M (`ismlit.geometry.second_order.Scaling` inverts |Kd|). A plain step of ISM is Newton's
+step without M, and the pairs that L-BFGS gathers stand for what M does (book: "Why it cycles, and
+how to climb").
 
 References
 ----------
@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ismlit.geometry.frames import outside
+from ismlit.geometry.frames import project_out
 
-FADES = 0.8  # what the last steps say of a scaling counts so much less with every step
+FADES = 0.8  # The weight of a pair in that average falls by this factor with every step.
 
 
 class Memory:
@@ -26,8 +26,8 @@ class Memory:
     Attributes
     ----------
     lead : float
-        By how much more a scaling turns the last changes y towards their steps s than the identity
-        does, as a difference of cosines; below 0 the identity takes its place.
+        Exponential average of cos(s, Py) - cos(s, y) over the last pairs, for the scaling P. Where
+        it is negative the identity is the better first Hessian, and is used instead of P.
 
     Examples
     --------
@@ -60,8 +60,8 @@ class Memory:
         if self.steps is None:
             return
         turned = lambda A: A if rotation is None else A @ rotation
-        self.steps = outside(turned(self.steps), W)
-        self.changes = outside(turned(self.changes), W)
+        self.steps = project_out(turned(self.steps), W)
+        self.changes = project_out(turned(self.changes), W)
 
     def ascent(self, G, scaling):
         """The step for the gradient G (d, q): the two loops of L-BFGS around a scaling."""

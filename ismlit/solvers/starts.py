@@ -13,12 +13,12 @@ from ismlit.geometry.frames import as_frame, top_eigenvectors
 from ismlit.messages import warn
 
 INITS = ("taylor", "pca", "random", "several")
-SAMPLE = 800  # "several": most samples that it looks at,
-FEW = 5000  # and up to how many the Taylor start is climbed from anew,
-ORDER = ("taylor", "random", "pca") + 7 * ("random",)  # where it starts,
-LEAST = 6  # starts that are made in any case,
-AGREEING = 3  # ends at the greatest height, after which no other start is tried,
-AGREED = 1e-3  # and the share of a height by which two that are the same may differ
+START_SUBSAMPLE = 800  # "several" compares starts on at most so many samples.
+TAYLOR_ON_ALL_ROWS = 5000  # Up to so many rows a Taylor start that wins is taken from all.
+ORDER = ("taylor", "random", "pca") + 7 * ("random",)  # In this order they are tried.
+LEAST = 6  # So many are tried in any case.
+AGREEING = 3  # When so many have come to the highest J, no other is tried.
+AGREED = 1e-3  # Two values of J count as equal within this share.
 
 
 def starting_point(problem, q, init, random_state=None):
@@ -62,8 +62,8 @@ def look_around(problem, q, random_state, climb):
     """
     rng = check_random_state(0 if random_state is None else random_state)
     n, view = problem.n, problem
-    if n > SAMPLE:
-        view = problem.sample(np.sort(rng.permutation(n)[:SAMPLE]))
+    if n > START_SUBSAMPLE:
+        view = problem.sample(np.sort(rng.permutation(n)[:START_SUBSAMPLE]))
     view, V = view.in_its_span(q)
     before, found = view.count.passes, []
     for name in ORDER:
@@ -85,7 +85,7 @@ def look_around(problem, q, random_state, climb):
     problem.count.passes += int(np.ceil(passes * (view.n / n) ** 2))
     if found[0][0] >= height - AGREED * abs(height):
         start = starting_point(problem, q, "taylor")
-        if n <= FEW:
+        if n <= TAYLOR_ON_ALL_ROWS:
             return start, starts
         if V is None:
             W = max(W, climb(view, start)[1], key=problem.objective)

@@ -19,7 +19,7 @@ from ismlit.objectives.joint import JointProblem
 from ismlit.objectives.normalized import NormalizedProblem
 from ismlit.objectives.pairs import Pairs
 from ismlit.objectives.plain import Problem
-from ismlit.solvers.alternate import _Turns, alternate
+from ismlit.solvers.alternate import _AlternatingMaximizer, alternate
 from ismlit.solvers.certificate import certify
 from ismlit.solvers.ism import ism
 
@@ -270,7 +270,9 @@ def test_tol_of_an_alternation_bounds_the_whole_gradient(wine):
     at = lambda angle: np.array([[np.cos(angle)], [np.sin(angle)]])
     J = lambda angle: problem.objective(at(angle))
     slope = abs(J(0.3 + 1e-4) - J(0.3 - 1e-4)) / 2e-4
-    turns = _Turns(JointProblem(X, Gaussian(1.0)), 1, 1, ism, {}, False, "taylor", tol=0.0)
+    turns = _AlternatingMaximizer(
+        JointProblem(X, Gaussian(1.0)), 1, 1, ism, {}, False, "taylor", tol=0.0
+    )
     turns.problem, turns.log = problem, [(J(0.3), 1)]
     turns.found = SimpleNamespace(converged=False, W=at(0.3))
     for share, passes in ((0.95, False), (1.05, True)):

@@ -16,7 +16,7 @@ from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.supervised import SupervisedIKDR
 from ismlit.estimators.unsupervised import UnsupervisedIKDR
 from ismlit.gamma import Gamma, centre, label_gamma
-from ismlit.geometry.frames import first_order_residual, outside, principal_angles
+from ismlit.geometry.frames import first_order_residual, principal_angles, project_out
 from ismlit.geometry.second_order import SecondOrder
 from ismlit.kernels import Gaussian
 from ismlit.objectives.plain import Problem
@@ -77,7 +77,7 @@ def test_a_certificate_asks_no_more_than_rounding_allows(rng):
     gamma, kernel = label_gamma(X[:, 0] > 0), Gaussian(1.5)
     exact, single = (Problem(X.astype(dtype), gamma, kernel) for dtype in ("f8", "f4"))
     W = ism(exact, q=2, tol=1e-9).W
-    Z = outside(rng.standard_normal((4, 2)), W)
+    Z = project_out(rng.standard_normal((4, 2)), W)
     near = np.linalg.qr(W + 1e-5 * Z)[0]
     per_step = first_order_residual(exact.phi(near), near) / 1e-5
     for units, passes in ((200, True), (800, False)):

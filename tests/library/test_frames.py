@@ -13,8 +13,8 @@ from ismlit.geometry.frames import (
     canonical_frame,
     extreme_eigenvectors,
     geodesic,
-    outside,
     principal_angles,
+    project_out,
     projector_distance,
     top_eigenvectors,
 )
@@ -208,12 +208,12 @@ def test_the_iterative_lowest_curvature_agrees_with_the_dense_one(rng):
 def test_a_geodesic_leaves_along_its_tangent(t, rng):
     """Its derivative at 0 is Z, and not -Z: for one column it is the great circle."""
     W = orthonormal(5, 1, rng)
-    Z = outside(rng.standard_normal((5, 1)), W)
+    Z = project_out(rng.standard_normal((5, 1)), W)
     Z /= np.linalg.norm(Z)
     projector = lambda V: V @ V.T  # the signs of its columns do not matter
     circle = np.cos(t) * W + np.sin(t) * Z
     assert_allclose(projector(geodesic(W, Z, t)), projector(circle), atol=1e-12)
     W, Z = orthonormal(5, 2, rng), rng.standard_normal((5, 2))
-    Z = outside(Z, W)
+    Z = project_out(Z, W)
     ahead, back = (projector(geodesic(W, Z, step)) for step in (1e-6, -1e-6))
     assert_allclose((ahead - back) / 2e-6, W @ Z.T + Z @ W.T, atol=1e-8)

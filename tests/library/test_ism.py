@@ -18,8 +18,8 @@ from ismlit.bandwidth import median_distance
 from ismlit.gamma import label_gamma
 from ismlit.geometry.frames import (
     nearest_frame,
-    outside,
     principal_angles,
+    project_out,
     projector_distance,
 )
 from ismlit.geometry.second_order import SecondOrder
@@ -273,7 +273,7 @@ def test_the_callback_sees_every_accepted_point(rng):
         seen, exact = [point.residual for point in points], result.history["residual"]
         assert_allclose(seen, exact, rtol=0.5)  # by the size of the Phi that was formed last
         gradient = result.problem.objective_and_gradient(points[-1].W)[1]
-        assert_allclose(points[-1].gradient, outside(gradient, points[-1].W), atol=1e-9)
+        assert_allclose(points[-1].gradient, project_out(gradient, points[-1].W), atol=1e-9)
         assert principal_angles(points[-1].W, result.W).max() < 1e-7
 
 
@@ -373,7 +373,7 @@ def test_a_saddle_is_left_by_a_short_step_where_a_long_one_overshoots():
         return SimpleNamespace(W=W, J=angle**2 if angle < 1 / 30 else -1.0)
 
     moves = []
-    climb = SimpleNamespace(at=trial(start), noise=0.0, trial=trial, forget=lambda: None)
+    climb = SimpleNamespace(point=trial(start), noise=0.0, trial=trial, forget=lambda: None)
     climb.move = moves.append
     assert escaped(climb, np.array([[0.0], [1.0]]))
     assert len(moves) == 1 and 0 < moves[0].J < 1 / 900

@@ -12,8 +12,8 @@ from ismlit import datasets
 from ismlit.estimators.network import layers
 from ismlit.estimators.network.layers import (
     FEWEST,
+    HSIC_SUBSAMPLE,
     MOST_PAIRS,
-    SAMPLE,
     LayerSolver,
     Recipe,
 )
@@ -28,7 +28,7 @@ def test_of_many_samples_hsic_sees_enough_of_each_class():
     sample = layer_solver(y, random_features=8).sample
     assert (np.diff(sample) > 0).all()
     assert np.bincount(y[sample]).tolist() == [600, 300, 80, FEWEST, 30]
-    assert len(sample) >= SAMPLE == 1000 and FEWEST == 50
+    assert len(sample) >= HSIC_SUBSAMPLE == 1000 and FEWEST == 50
     assert len(layer_solver(np.arange(MOST_PAIRS) % 2, random_features=8).sample) == 2000
     assert len(layer_solver(y).sample) == 6000  # exact features: all of them
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from ismlit import Gaussian, Problem, ism, label_gamma
 from ismlit.geometry import second_order
-from ismlit.geometry.frames import outside
+from ismlit.geometry.frames import project_out
 from ismlit.geometry.second_order import Scaling, SecondOrder
 from ismlit.solvers.lbfgs import Memory
 
@@ -21,7 +21,7 @@ def test_the_scaling_is_the_size_of_kd(seed):
     phi = problem.phi(W)
     scaling, second = Scaling(phi, W), SecondOrder(problem, W, phi)
     assert_allclose(scaling.W @ scaling.W.T, W @ W.T, atol=1e-12)
-    G = outside(rng.standard_normal((7, 2)), W) @ scaling.rotation
+    G = project_out(rng.standard_normal((7, 2)), W) @ scaling.rotation
     kd = np.abs(second.kd.reshape(second.shape))
     coordinates = second.W_bar.T @ G @ (scaling.W.T @ second.W)
     expected = second.W_bar @ (coordinates / np.maximum(kd, 0.05 * kd.max(axis=0)))
@@ -32,7 +32,7 @@ def test_extreme_eigenvectors_alone_scale_much_alike(rng, monkeypatch):
     """Where the rest of the spectrum is narrow."""
     d, W = 60, orthonormal(60, 2, rng)
     phi = W @ np.diag([9.0, 7.0]) @ W.T + 0.01 * np.diag(rng.standard_normal(d))
-    G = outside(rng.standard_normal((d, 2)), W)
+    G = project_out(rng.standard_normal((d, 2)), W)
     whole = Scaling(phi, W)
     monkeypatch.setattr(second_order, "FULL", 10)
     monkeypatch.setattr(second_order, "BASIS", 10)
@@ -118,6 +118,6 @@ def test_where_it_ends_no_step_of_the_plain_gradient_leads_higher(name, seed):
     assert found.converged
     assert (np.diff(found.history["objective"]) >= -1e-11 * abs(found.objective)).all()
     for _ in range(20):
-        Z = outside(rng.standard_normal((5, 2)), found.W)
+        Z = project_out(rng.standard_normal((5, 2)), found.W)
         near = np.linalg.qr(found.W + 1e-4 * Z / np.linalg.norm(Z))[0]
         assert problem.objective(near) <= found.objective + 1e-11 * abs(found.objective)

@@ -99,7 +99,7 @@ def test_starts_are_tried_until_three_agree_and_none_is_higher(heights, taken, r
 
 @pytest.mark.parametrize("misled", [False, True])
 def test_where_a_sample_finds_more_than_taylor_s_all_rows_decide(misled, rng, monkeypatch):
-    monkeypatch.setattr(starts, "SAMPLE", 12)
+    monkeypatch.setattr(starts, "START_SUBSAMPLE", 12)
     X, y, seen = rng.standard_normal((30, 5)), np.arange(30) % 2, []
     problem = Problem(X, label_gamma(y), Gaussian(1.0))
     on_all = [1.0, 2.0] if misled else [2.0, 1.0]
@@ -149,7 +149,7 @@ def test_passes_over_a_sample_count_for_what_they_cost(n, rng):
         return 1.0, W
 
     look_around(problem, 1, None, climb)
-    assert problem.count.passes == int(np.ceil(60 * min(1.0, starts.SAMPLE / n) ** 2))
+    assert problem.count.passes == int(np.ceil(60 * min(1.0, starts.START_SUBSAMPLE / n) ** 2))
 
 
 def problems(rng, n=500):

@@ -14,7 +14,7 @@ from ismlit_book.methods.baselines import (
 from numpy.linalg import norm
 from scipy.optimize import minimize
 
-from ismlit.geometry.frames import outside
+from ismlit.geometry.frames import project_out
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism, published_ism
 from ismlit.solvers.lbfgs import Memory
@@ -79,12 +79,12 @@ class Watched(Problem):
 
     def objective_and_phi(self, W):
         J, phi = super().objective_and_phi(W)
-        self.watch.note(J, W.shape[1], np.linalg.norm(outside(phi @ W, W)))
+        self.watch.note(J, W.shape[1], np.linalg.norm(project_out(phi @ W, W)))
         return J, phi
 
     def objective_and_gradient(self, W):
         J, G = super().objective_and_gradient(W)
-        self.watch.note(J, W.shape[1], np.linalg.norm(outside(G, W)))
+        self.watch.note(J, W.shape[1], np.linalg.norm(project_out(G, W)))
         return J, G
 
 
@@ -138,9 +138,9 @@ def riemannian_quasi_newton(problem, q, init):
     """
     W, memory = init, Memory(20)
     J, G = problem.objective_and_gradient(W)
-    first = 2 * norm(outside(G, W))
+    first = 2 * norm(project_out(G, W))
     for _ in range(2000):
-        g, t = 2 * outside(G, W), 1.0
+        g, t = 2 * project_out(G, W), 1.0
         rise = memory.ascent(g, lambda v: v / first)
         while t > 1e-12:
             Q, R = np.linalg.qr(W + t * rise)
@@ -152,7 +152,7 @@ def riemannian_quasi_newton(problem, q, init):
         else:
             return
         memory.carry(V)
-        memory.add(outside(t * rise, V), outside(g, V) - 2 * outside(G, V))
+        memory.add(project_out(t * rise, V), project_out(g, V) - 2 * project_out(G, V))
         W, J = V, J_new
 
 

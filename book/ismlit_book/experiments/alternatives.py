@@ -18,7 +18,7 @@ from ismlit import Gaussian, centre, datasets, one_hot
 from ismlit.bandwidth import SHARES, median_distance
 from ismlit.estimators.clusters import cluster_rows, embedding_silhouette
 from ismlit.estimators.kdac import KDAC, novelty
-from ismlit.geometry.frames import outside
+from ismlit.geometry.frames import project_out
 from ismlit.grams import ConstantKernelError
 from ismlit.objectives.affinity import Affinity
 from ismlit.objectives.pairs import Pairs
@@ -103,13 +103,13 @@ def tasks(name, count=None):
 
 def without_means(X, known):
     """Directions between the known clusters' means projected out (Cui, Fern and Dy 2007, 2nd)."""
-    return outside(X.T, orth(X.T @ centre(one_hot(known)), rcond=1e-10)).T
+    return project_out(X.T, orth(X.T @ centre(one_hot(known)), rcond=1e-10)).T
 
 
 def without_lda(X, known):
     """The subspace of linear discriminant analysis for the known labels projected out."""
     directions = LinearDiscriminantAnalysis().fit(X, known).scalings_
-    return outside(X.T, orth(directions[:, : len(np.unique(known)) - 1])).T
+    return project_out(X.T, orth(directions[:, : len(np.unique(known)) - 1])).T
 
 
 def residues(X, known):

@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 from ismlit import Gaussian, Problem, label_gamma, median_distance
-from ismlit.solvers.climb import CONSTANTS
+from ismlit.solvers.climb import SHIFT
 from ismlit.solvers.ism import ism
 
 from ismlit_book.figures.templates import render
@@ -98,7 +98,7 @@ def turning(X, y, sigma, steps=12, shown=5):
         "start": round(degrees(np.linalg.eigh(problem.phi_0())[1][:, -1:]), 1),
         "steps": steps,
         "shown": shown,
-        "constants": {k: getattr(CONSTANTS, k) for k in ("floor", "raised", "promise")},
+        "constants": {"floor": SHIFT.first, "raised": SHIFT.growth, "promise": SHIFT.gain},
     }
     packed = json.dumps(data, separators=(",", ":"))
     return HTML(render("turning.html.j2", data=packed, still=_still(shown)))

@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 from ismlit import ISMResult
-from ismlit.geometry.frames import canonical_frame, first_order_residual, outside
+from ismlit.geometry.frames import canonical_frame, first_order_residual, project_out
 from ismlit.objectives.parts import as_problem
 from ismlit.solvers.climb import attainable, first_frame
 from ismlit.solvers.ism import check_options
@@ -273,7 +273,7 @@ def ascend(L, U, *, tol=1e-6, max_iter=100):
     """
     G, step = 2 * (L @ U), 1.0
     for k in range(max_iter):
-        value, slope = np.sum(U * G) / 2, np.sum(outside(G, U) ** 2)
+        value, slope = np.sum(U * G) / 2, np.sum(project_out(G, U) ** 2)
         if slope <= (tol * np.linalg.norm(G)) ** 2:
             return U, k
         while True:
@@ -352,7 +352,7 @@ class _Descent:
 
 def _orthogonal(v, W, normalise=True):
     """v minus its part in the span of W (d, j), twice, so that rounding does not add up."""
-    v = outside(outside(v, W), W)
+    v = project_out(project_out(v, W), W)
     return v / np.linalg.norm(v) if normalise else v
 
 
@@ -363,4 +363,4 @@ def _projected(W, G):
 
 def _tangent_norm(W, G):
     """||G - W W'G||, half the gradient norm on the Grassmann manifold."""
-    return np.linalg.norm(outside(G, W))
+    return np.linalg.norm(project_out(G, W))

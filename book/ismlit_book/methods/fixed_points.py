@@ -6,7 +6,7 @@ Sums over all pairs, with no tile, factor or half of the library's, for the page
 from typing import NamedTuple
 
 import numpy as np
-from ismlit.geometry.frames import outside
+from ismlit.geometry.frames import project_out
 from scipy.linalg import null_space
 
 
@@ -62,7 +62,7 @@ def stationary(draw, smallest=True, widest=4, singular=False):
     rng, X, W = draw.rng, draw.X, draw.W
     n, d, q = draw.n, draw.d, draw.q
     sigma, (first, second) = rng.uniform(0.7, widest), np.triu_indices(n, 1)
-    W_bar = np.linalg.qr(outside(rng.standard_normal((d, d - q)), W))[0]
+    W_bar = np.linalg.qr(project_out(rng.standard_normal((d, d - q)), W))[0]
     values = rng.permutation(rng.standard_normal(d)) * rng.uniform(0.1, 3)
     values = np.sort(values) if smallest else values
     values = values - values[0] * singular

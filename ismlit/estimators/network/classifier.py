@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ismlit.estimators.base import FLOATS, KeepsPrecision, all_or_nothing, watched
+from ismlit.estimators.base import FLOATS, KeepsPrecision, all_or_nothing, make_callback
 from ismlit.estimators.network.growth import SCALE, Progress, grow
 from ismlit.estimators.network.layers import (
     LEAST_GAIN,
@@ -252,7 +252,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     def _by_held_out(self, X, y, R, features, recipe, ridges, rng):
         """The layers, the images of the last, what solved them, and whether growth had ended."""
         weights = self.class_weight, self._prior
-        options = self.max_layers, self.validation_fraction, rng, weights, watched(self, repr)
+        options = self.max_layers, self.validation_fraction, rng, weights, make_callback(self, repr)
         layers, Z, solver, plan, scores, settled = grow(R, y, features, recipe, ridges, *options)
         self.ridge_ = plan.ridge
         self.validation_score_, self.baseline_score_ = scores
@@ -266,7 +266,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
 
     def _network(self, solver, R, features, ridges):
         """The layers, and the images of the last; sets ``ridge_``."""
-        with Progress(watched(self, repr)) as bar:
+        with Progress(make_callback(self, repr)) as bar:
             first = solver.first(R, features)
             second = solver.lift(first[1], first[0].kernel) if self._goes_on([first[0]]) else None
             grown = (self._grown(solver, first, second, ridge, bar) for ridge in ridges)

@@ -12,10 +12,10 @@ from tqdm import tqdm
 from ismlit.estimators.network.layers import Layer, class_sizes, log_cosines
 from ismlit.estimators.network.ridge import RowsLayerSolver, hold_out
 
-PATIENCE = 2  # ridges in a row that may fail to help, once one has helped
-GAIN = 0.01  # of the score, for anything sharper or deeper
-LOSS = 0.05  # of the accuracy, at most, for it
-SCALE = 5.0  # of the cosines, before they are made probabilities for the score
+PATIENCE = 2  # Once one ridge has helped, so many in a row may fail before the search ends.
+GAIN = 0.01  # A sharper or deeper network must raise the score by this,
+LOSS = 0.05  # and lower the accuracy by no more than this.
+SCALE = 5.0  # Cosines are multiplied by this before they are made probabilities.
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Tried:
+class Candidate:
     """A network tried: its plan, last layer, images (training and held out), score and accuracy."""
 
     plan: Plan
@@ -48,7 +48,7 @@ class Tried:
     score: float
     accuracy: float
 
-    def beats(self, other):
+    def is_better_than(self, other):
         """Whether it is worth being sharper or deeper than another, or there is no other.
 
         Its probabilities must be better, and its answers not much worse: a very sharp layer can
@@ -101,7 +101,7 @@ class Growth:
         accuracy = float(self.weights @ (cosines.argmax(axis=1) == self.index))
         chances = log_softmax(SCALE * cosines, axis=1)
         score = float(self.weights @ chances[np.arange(len(T)), self.index])
-        return Tried(plan, layer, Z, T, score, accuracy)
+        return Candidate(plan, layer, Z, T, score, accuracy)
 
     def first(self, projected):
         """The first layer alone."""
@@ -109,7 +109,7 @@ class Growth:
         if projected:
             layer, Z = solver.projected(self.R, features, self.q)
         else:
-            layer, Z = solver.whole(self.R, features)
+            layer, Z = solver.all_columns(self.R, features)
         return self.tried(Plan(projected), layer, Z, self.T @ layer.W)
 
     def further(self, below, space, ridge):
@@ -122,7 +122,7 @@ class Growth:
         """The input of the layer above a network tried."""
         return self.solver.space(below.Z, below.layer.kernel, below.plan.depth)
 
-    def walk(self, first, ridges):
+    def ridge_search(self, first, ridges):
         """The best second layer on a first one, from the smoothest ridge on; or none.
 
         Smooth ridges can fail where sharp ones separate the classes, so that patience begins with
@@ -134,7 +134,7 @@ class Growth:
         space = self.space(first)
         for ridge in ridges:
             found = self.further(first, space, ridge)
-            if found.beats(best):
+            if found.is_better_than(best):
                 best, failed = found, 0
             elif best is not first and (failed := failed + 1) == PATIENCE:
                 break
@@ -144,13 +144,13 @@ class Growth:
         """The best network tried, and whether it was seen that no further layer helps."""
         best, ridges = None, self.ridges
         for projected in projections:
-            found = self.walk(self.first(projected), ridges)
-            best = found if found.beats(best) else best
+            found = self.ridge_search(self.first(projected), ridges)
+            best = found if found.is_better_than(best) else best
             if best.plan.ridge is not None:  # for another first layer sharper ones alone are tried
                 ridges = self.ridges[self.ridges.index(best.plan.ridge) :]
         while 1 < best.plan.depth < self.max_layers:
             found = self.further(best, self.space(best), best.plan.ridge)
-            if not found.beats(best):
+            if not found.is_better_than(best):
                 return best, True
             best = found
         return best, best.plan.depth < self.max_layers
@@ -233,7 +233,7 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng, weighting=None,
 
 def follow(plan, solver, X, features, q, bar=None):
     """The layers of a plan on all rows, and the images of the last."""
-    first = solver.projected(X, features, q) if plan.projected else solver.whole(X, features)
+    first = solver.projected(X, features, q) if plan.projected else solver.all_columns(X, features)
     layers, Z = [first[0]], first[1]
     for number in range(1, plan.depth):
         space = solver.space(Z, layers[-1].kernel, number)

@@ -33,9 +33,9 @@ from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism
 from ismlit.solvers.starts import starting_point
 
-MOST_PAIRS = 2000  # with random features: most samples all of whose pairs are summed,
-SAMPLE = 1000  # and on how many HSIC is measured when there are more
-FEWEST = 50  # of each class, if there are so many
+MOST_PAIRS = 2000  # With random features all pairs are summed for at most so many samples.
+HSIC_SUBSAMPLE = 1000  # Where there are more, HSIC is measured on so many,
+FEWEST = 50  # of each class at least so many, if it has them.
 LEAST_GAIN = 1e-3  # of normalised HSIC, for a further layer or a further turn of one
 
 
@@ -221,7 +221,7 @@ class LayerSolver:
         self.n_iter = 0
 
     def _sample(self, n):
-        """All samples; of more than MOST_PAIRS with random features, SAMPLE by class shares.
+        """All samples; with random features, of more than MOST_PAIRS, some by class shares.
 
         At least FEWEST of each class, or all that it has.
         """
@@ -229,7 +229,7 @@ class LayerSolver:
             return np.arange(n)
         order = self.rng.permutation(n)
         classes = [order[self.index[order] == k] for k in range(len(self.classes))]
-        sizes = [max(-(-SAMPLE * len(c) // n), FEWEST) for c in classes]
+        sizes = [max(-(-HSIC_SUBSAMPLE * len(c) // n), FEWEST) for c in classes]
         return np.sort(np.concatenate([c[:size] for c, size in zip(classes, sizes)]))
 
     # ------------------------------------------------------------ sigma given Z

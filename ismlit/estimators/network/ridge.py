@@ -20,7 +20,7 @@ from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism
 from ismlit.solvers.starts import starting_point
 
-ROWS = 150  # by class shares, on which a bandwidth is searched
+BANDWIDTH_SUBSAMPLE = 150  # by class shares, on which a bandwidth is searched
 
 
 def spaced(rows, size):
@@ -159,7 +159,7 @@ class RowsLayerSolver(LayerSolver):
         self.gamma_of_rows = label_gamma(y[self.rows])
 
     def _sample(self, n):
-        return spread_rows(self.index, ROWS)
+        return spread_rows(self.index, BANDWIDTH_SUBSAMPLE)
 
     def _ism(self, R, sigma, W):
         """W by ISM on at most MOST_PAIRS of the rows."""
@@ -167,7 +167,7 @@ class RowsLayerSolver(LayerSolver):
         gamma = self.gamma_of_rows
         return self._solved(ism, R[self.rows], gamma, sigma, W.shape[1], **options)
 
-    def whole(self, R, features):
+    def all_columns(self, R, features):
         """A first layer that keeps every column."""
         W = np.eye(R.shape[1])
         sigma, hsic = self.bandwidth(R)

@@ -22,9 +22,9 @@ from ismlit.estimators.parameters import (
     POSITIVE,
     WHOLE,
     check_parameters,
+    is_integer_at_least,
     one_of,
     rule,
-    whole,
 )
 from ismlit.grams import ConstantKernelError, betas
 from sklearn.base import (
@@ -197,7 +197,9 @@ class KNetClustering(
             init=rule(one_of("spectral", "self_tuning", "several"), ARRAY),
             penalty=NOT_NEGATIVE,
             n_steps=WHOLE,
-            batch_size=rule((lambda size: whole(size, 2), "a whole number of at least 2")),
+            batch_size=rule(
+                (lambda size: is_integer_at_least(size, 2), "a whole number of at least 2")
+            ),
             learning_rate=POSITIVE,
             min_gain=NOT_NEGATIVE,
             max_blocks=WHOLE,
