@@ -185,6 +185,8 @@ class SolverState:
         """Steps that never lower J, until it is at a maximum: (converged, message)."""
         escape = escape and self.has_hessian
         while True:
+            if self.point.size <= self.noise:  # no direction can be read off it, nor a step judged
+                return True, "J is flat here: Phi is nothing but the rounding of J"
             if not self.stationary:
                 if self.spent:
                     return False, "max_iter reached"

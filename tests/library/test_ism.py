@@ -143,6 +143,18 @@ def test_brute_force_over_all_directions_of_the_plane(seed):
     assert result.objective >= plain.history["objective"][0] - 1e-12
 
 
+def test_where_j_is_flat_to_rounding_the_solver_ends():
+    """Three points so far apart that J is constant but for its last digit: no step is left."""
+    X, y = np.array([[0.0, 1.0], [3.0, -2.0], [-1.0, 2.0]]), np.array([1, 0, 1])
+    result = ism(X, label_gamma(y), Gaussian(1.5), 1)
+    assert result.converged and result.n_iter < 50
+    values = [
+        objective(X, label_gamma(y).to_dense(), Gaussian(1.5), np.array([[np.cos(t)], [np.sin(t)]]))
+        for t in np.arctan2(*result.W[::-1, 0]) + np.linspace(-0.02, 0.02, 41)
+    ]
+    assert result.objective >= max(values) - 1e-9
+
+
 def test_the_linear_and_squared_kernels_are_solved_by_one_eigendecomposition(rng):
     X, y = rng.standard_normal((30, 5)), np.arange(30) % 3
     G = label_gamma(y).to_dense()
