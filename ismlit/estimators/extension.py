@@ -47,8 +47,9 @@ class NystroemEmbedding:
         self.kernel, self.divided, self.centred = joint.kernel, affinity.divided, affinity.centred
         self.points, self.root, self.U = joint.X @ W, affinity.root, U
         self.local = isinstance(self.kernel, Gaussian) or self.kernel.is_relative
-        degrees = affinity.K @ np.ones((len(U), 1), U.dtype) if self.local else np.ones(1)
-        self.least_degree = float(degrees.min())
+        if self.local:
+            degrees = affinity.degrees if self.divided else affinity.pairs.row_sums(affinity.K)
+            self.least_degree = float(degrees.min())
         images = (affinity.K @ (U / self.root)) / self.root
         self.mean = images.mean(axis=0) if self.centred else 0.0
         self.values = np.sum(U * images, axis=0)
