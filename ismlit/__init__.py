@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 _HOME = {
     "kernels": "Gaussian Kernel Linear Multiquadratic Polynomial RelativeGaussian Squared".split(),
     "gamma": ["Gamma", "centre", "label_gamma", "one_hot"],
-    "dependence": ["hsic", "normalized_hsic"],
+    "dependence": ["cka", "hsic", "normalized_hsic"],
     "bandwidth": ["median_distance"],
     "grams": ["ConstantKernelError", "gram"],
     "objectives.plain": ["Problem"],
@@ -21,6 +21,10 @@ _HOME = {
     "estimators.response": ["ResponseIKDR"],
     "estimators.unsupervised": ["UnsupervisedIKDR"],
     "estimators.semisupervised": ["SemiSupervisedIKDR"],
+    "estimators.gradient_kdr": ["GradientKDR"],
+    "estimators.sliced_inverse": ["SlicedInverseRegression"],
+    "estimators.sliced_variance": ["SAVE"],
+    "statistics": ["DependenceTest", "dependence_test"],
     "estimators.kdac": ["KDAC"],
     "estimators.network.classifier": ["KernelDependenceNetwork"],
 }

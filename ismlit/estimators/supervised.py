@@ -19,8 +19,11 @@ from ismlit.gamma import label_gamma
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Kernel
 from ismlit.objectives.parts import as_problem
-from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism, warn_unless_converged
+from ismlit.solvers.permutations import highest_dependence, permutation_p_value
+
+N_PERMUTATIONS = 19  # The fewest with which p can be 0.05.
+CHANCE_ROWS = 1000  # A certificate compares with chance on at most so many rows.
 
 
 @dataclass(eq=False, repr=False)
@@ -40,8 +43,9 @@ class SupervisedIKDR(Projection):
     bandwidth : float, str or function, default="projected"
         Of the Gaussian: a number in the units of X, or a rule of `ismlit.bandwidth`:
         "projected" knows that n_components of n_features are seen; "median" is the thesis's.
-    init : {"taylor", "pca", "random", "several"} or array, default="several"
-        Where W starts, see `ismlit.ism`: "several" looks around, "taylor" is the thesis's.
+    init : {"taylor", "gradient", "pca", "random", "several"} or array, default="several"
+        Where W starts, see `ismlit.ism`: "several" looks around, "taylor" is the thesis's,
+        "gradient" also notices interactions of columns, whose class means coincide.
     balanced : bool, default=False
         Give every class the same weight, whatever its size. Of two classes it changes nothing:
         J is then, up to a factor, the squared distance of the two class means in feature space,
@@ -167,21 +171,16 @@ class SupervisedIKDR(Projection):
     def _target(self, y):
         return y
 
-    def _chance(self):
-        """J of a maximum for the training rows with their labels shuffled."""
+    def _against_chance(self):
+        """The p-value of J against refits with the rows of Gamma permuted, on a sample of rows."""
         problem, result = self.solved()
-        rows = np.random.default_rng(0).permutation(problem.n)
-        shuffled = Problem(problem.X, problem.gamma.sample(rows), problem.kernel, self.n_jobs)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # near the maximum is near enough
-            return ism(
-                shuffled, q=result.W.shape[1], tol=1e-3, max_iter=100, escape=False
-            ).objective
-
-    def solved(self):
-        """What was solved, and the result; the exact problem where features stood for it."""
-        problem, result = super().solved()
-        return (problem if self.random_features is None else problem.exact), result
+        rng = np.random.RandomState(0)
+        rows = np.sort(rng.permutation(problem.n)[:CHANCE_ROWS])
+        X, gamma = problem.X[rows] - problem.X[rows].mean(axis=0), problem.gamma.sample(rows)
+        orders = [np.arange(len(X)), *(rng.permutation(len(X)) for _ in range(N_PERMUTATIONS))]
+        how = gamma.s, problem.kernel, result.W.shape[1], self.n_jobs
+        values = [highest_dependence(X, gamma.F[order], *how) for order in orders]
+        return dict(p_value=permutation_p_value(values), n_permutations=N_PERMUTATIONS)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

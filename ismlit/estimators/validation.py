@@ -39,3 +39,17 @@ def one_row_per_sample(y, n):
     if y.ndim == 1 and y.dtype.kind == "f" and (y % 1).any():
         raise ValueError("y holds fractions, which are no labels: pass scores as y[:, None]")
     return y
+
+
+def is_response(y) -> bool:
+    """Whether y holds numbers with fractions, which are a response; all else are class labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.estimators.validation import is_response
+    >>> is_response(np.array([0.0, 1.0, 1.0])), is_response(np.array([0.5, 1.0]))
+    (False, True)
+    """
+    y = np.asarray(y)
+    return y.dtype.kind == "f" and bool((y % 1).any())

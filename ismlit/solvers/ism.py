@@ -53,11 +53,14 @@ def ism(
         A name stands for the kernel that `SupervisedIKDR` makes of it, with its bandwidth.
     q : int
         Dimension of the subspace, 1 <= q <= d.
-    init : {"taylor", "pca", "random", "several"} or orthonormal array of shape (d, q)
+    init : {"taylor", "gradient", "pca", "random", "several"} or orthonormal array of shape (d, q)
         "taylor": the top eigenvectors of Phi_0 (thm-5.3), ties completed by variance.
-        "several": climbs from "taylor" and from at least five other starts, until three agree and
-        none is higher, on at most 800 samples; the best goes on. Against maxima that are only
-        local; it does not exclude them.
+        "gradient": those of the mean outer product of the gradients of a kernel regression of
+        Gamma's factor on X, see `ismlit.GradientKDR`; it also notices what the class means hide.
+        "several": climbs from these two and from at least four other starts, until three agree and
+        none is higher, on at most 800 samples; the best goes on. Where the highest end is not that
+        of the first two, the dependence on rows held out decides between these ends. Against
+        maxima that are only local, or of this sample alone; it does not exclude them.
     tol : float
         Largest first-order residual at which to stop.
     max_iter : int

@@ -21,12 +21,13 @@ FOLDERS = {
     "kernels": "_base _named",
     "": "messages datasets parallel grams gamma dependence bandwidth",
     "objectives": "pairs protocol plain normalized features affinity joint parts",
-    "solvers": "lbfgs starts result climb ism certificate alternate",
+    "solvers": "gradient_start lbfgs starts result climb ism certificate permutations alternate",
     "estimators": (
         "parameters validation base supervised response clusters extension clustering "
-        "unsupervised semisupervised kdac"
+        "unsupervised semisupervised kdac gradient_kdr sliced_inverse sliced_variance"
     ),
     "estimators.network": "layers ridge growth classifier",
+    ".": "statistics",
 }
 """Every folder and its modules, each importing only from those before it."""
 FACES = {"kernels": "kernels._named"}
