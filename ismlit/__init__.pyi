@@ -2,11 +2,14 @@
 
 from ismlit import datasets
 from ismlit.bandwidth import median_distance
-from ismlit.dependence import hsic, normalized_hsic
+from ismlit.dependence import cka, hsic, normalized_hsic
+from ismlit.estimators.gradient_kdr import GradientKDR
 from ismlit.estimators.kdac import KDAC
 from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.response import ResponseIKDR
 from ismlit.estimators.semisupervised import SemiSupervisedIKDR
+from ismlit.estimators.sliced_inverse import SlicedInverseRegression
+from ismlit.estimators.sliced_variance import SAVE
 from ismlit.estimators.supervised import SupervisedIKDR
 from ismlit.estimators.unsupervised import UnsupervisedIKDR
 from ismlit.gamma import Gamma, centre, label_gamma, one_hot
@@ -24,14 +27,18 @@ from ismlit.objectives.plain import Problem
 from ismlit.solvers.certificate import Certificate, certify
 from ismlit.solvers.ism import ism, published_ism
 from ismlit.solvers.result import ISMResult
+from ismlit.statistics import DependenceTest, dependence_test
 
 __version__: str
 __all__ = [
     "KDAC",
+    "SAVE",
     "Certificate",
     "ConstantKernelError",
+    "DependenceTest",
     "Gamma",
     "Gaussian",
+    "GradientKDR",
     "ISMResult",
     "Kernel",
     "KernelDependenceNetwork",
@@ -42,12 +49,15 @@ __all__ = [
     "RelativeGaussian",
     "ResponseIKDR",
     "SemiSupervisedIKDR",
+    "SlicedInverseRegression",
     "Squared",
     "SupervisedIKDR",
     "UnsupervisedIKDR",
     "centre",
     "certify",
+    "cka",
     "datasets",
+    "dependence_test",
     "gram",
     "hsic",
     "ism",

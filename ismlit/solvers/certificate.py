@@ -39,8 +39,9 @@ class Certificate:
     objective, n : float, int
         J at W, and of how many rows: what is certified is the dependence on these.
     n_second_order : int or None
-        Of how many of these rows the second order is, where it is not of all: with random
-        features, and beyond 20,000 rows unless ``exact=True``, it is that of a sample.
+        Of how many rows the second order is, where it is not that of the problem itself: with
+        random features, and beyond 20,000 rows, it is that of the exact problem on a sample,
+        unless ``exact=True``.
     p_value, n_permutations : float or None, int
         Where an estimator with labels or a response was asked: the share of refits, with the rows
         of Gamma permuted, that come to as high a J. Random labels have maxima, too.
@@ -91,7 +92,8 @@ class Certificate:
                 f"beyond chance: {beyond}, p = {self.p_value:.2g} "
                 f"({self.n_permutations} refits to permuted rows)"
             )
-        sample = f", of a sample of {self.n_second_order} rows" if self.n_second_order else ""
+        where = self.n_second_order
+        sample = "" if where is None else f", of the exact problem on {where} rows"
         lines += [
             f"rows:          {self.n}, J = {self.objective:.4g}",
             f"first order:   residual {self.residual:.1e}, 0 at a stationary point",
@@ -198,7 +200,7 @@ def certify(found, W=None, *, tol: float = 1e-5, exact: bool = False) -> Certifi
             J, residual = result.objective, result.residual
         view = problem if problem.n <= SAMPLE else problem.sample(_sample(problem.n))
         view = getattr(view, "exact", view)
-        n_second_order = view.n if view.n < problem.n else None
+        n_second_order = view.n
         curvature = _tested(view, W)[2]
     return Certificate(
         residual=residual,
