@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import wraps
 from itertools import count
 from types import SimpleNamespace
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.geometry.frames import as_frame, column_signs
 from ismlit.geometry.span import varying_directions
+from ismlit.kernels import Kernel
 from ismlit.solvers.certificate import Certificate, certify
 from ismlit.solvers.ism import warn_of_components
 
@@ -79,6 +80,8 @@ class Projection(KeepsPrecision, BaseEstimator):
     `_keep` what was solved on the training data.
     """
 
+    kernel: str | Kernel
+
     def _centred(self, X):
         """X minus ``mean_``, in a basis of the directions in which it varies, and q.
 
@@ -134,6 +137,38 @@ class Projection(KeepsPrecision, BaseEstimator):
         self._certificate = None
         warn_of_components(type(self).__name__, result)
         return replace(result, W=self.W_, problem=None)
+
+    def set_params(self, **params) -> Self:
+        """Set parameters by name.
+
+        A name such as ``kernel__sigma`` gives the estimator another kernel with that parameter:
+        kernels themselves cannot be changed.
+
+        Parameters
+        ----------
+        **params : dict
+            The parameters and their new values.
+
+        Returns
+        -------
+        self : estimator
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter.
+        """
+        inner = {name[8:]: params.pop(name) for name in [*params] if name.startswith("kernel__")}
+        super().set_params(**params)
+        if inner:
+            if not isinstance(self.kernel, Kernel):
+                raise ValueError(
+                    f"the kernel of this {type(self).__name__} is {self.kernel!r}, which has no "
+                    f"parameter {next(iter(inner))!r}: give a Kernel, as in kernel=Gaussian(1.0)"
+                )
+            self.kernel = self.kernel.with_params(**inner)
+        return self
 
     @property
     def components_(self) -> np.ndarray:
