@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClusterMixin
@@ -38,7 +39,10 @@ MOST_SOLVED = 3  # So many bandwidths, at most, are solved with until one keeps 
 
 @dataclass(eq=False, repr=False)
 class ClusteringIKDR(ClusterMixin, Projection):
-    """W and a spectral embedding U learnt in turns; k-means on the rows of U gives labels."""
+    """A base of clusterings that learn a subspace W and a spectral embedding U together.
+
+    k-means on the rows of U gives the labels.
+    """
 
     n_clusters: int = 2
     n_components: int | None = None
@@ -60,7 +64,20 @@ class ClusteringIKDR(ClusterMixin, Projection):
         return self.n_clusters
 
     def fit_predict(self, X, y=None) -> np.ndarray:
-        """``fit(X, y).labels_``; scikit-learn's own would drop y."""
+        """Fit, and return the cluster of each row.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows.
+        y : array, optional
+            What is known, as for `fit`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            ``labels_``.
+        """
         return self.fit(X, y).labels_
 
     def _default_components(self, rank):
@@ -104,15 +121,36 @@ class ClusteringIKDR(ClusterMixin, Projection):
         self.embedding_, self.n_iter_ = found.U, found.n_iter
 
     def predict(self, X) -> np.ndarray:
-        """The cluster of each row of X (n_samples, n_features), by its place in the embedding."""
+        """Return the cluster of each row, by its place in the embedding.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Their clusters.
+        """
         Z = self._projected(X)
         return self._extension.cluster(self._extension(Z))
 
     def score(self, X, y=None) -> float:
-        """How well the clusters of new rows stand apart: the silhouette in their embedding.
+        """Return how well the clusters of new rows stand apart: the silhouette in their embedding.
 
-        Rows so far from all training rows that the kernel is 0 are left out; where they are more
-        than half, or a cluster is nearly empty, the score is -1.
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows, with the columns of the fit.
+        y : object, optional
+            There for scikit-learn; it makes no difference.
+
+        Returns
+        -------
+        float
+            From -1 to 1. Rows so far from all training rows that the kernel is 0 are left out;
+            where they are more than half, or a cluster is nearly empty, the score is -1.
         """
         Z = self._projected(X)
         near = self._extension.near(Z)
@@ -218,11 +256,21 @@ class ClusteringIKDR(ClusterMixin, Projection):
             print(f"{type(self).__name__}: bandwidth {named}, {value:.3f}", flush=True)
 
 
-def in_order(found):
-    """Bandwidths (silhouette, bandwidth, ...) by falling silhouette, ties by a rule.
+def in_order(found: list) -> list:
+    """Order bandwidths by falling silhouette, and ties by a rule.
 
-    Within `TIE` of the best the self-tuning kernel comes first, which knows that groups differ in
+    Within `TIE` of the best the self-tuning kernel comes first, since groups may differ in
     density, and then the wider bandwidth. Further down the order is that of the silhouettes.
+
+    Parameters
+    ----------
+    found : list of (silhouette, bandwidth, ...)
+        The bandwidths tried.
+
+    Returns
+    -------
+    list
+        The same entries, the best first.
 
     Examples
     --------
@@ -252,8 +300,14 @@ def _some_rows(U, labels, most=1000):
     return U[rows], labels[rows], rows
 
 
-def warn_of_sizes(estimator):
-    """Say that the clusters found are nearly empty, whatever the bandwidth."""
+def warn_of_sizes(estimator: Any) -> None:
+    """Warn that some clusters found are nearly empty, whatever the bandwidth.
+
+    Parameters
+    ----------
+    estimator : ClusteringIKDR
+        What was fitted.
+    """
     sizes = ", ".join(map(str, np.bincount(estimator.labels_)))
     warn(
         f"no bandwidth tried gives {type(estimator).__name__} n_clusters = {estimator._k} "
