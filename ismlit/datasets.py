@@ -10,6 +10,7 @@ from sklearn import datasets as shipped
 from sklearn.utils import Bunch, check_random_state
 
 Seed = int | np.random.RandomState | None
+Arrays = tuple[np.ndarray, ...]
 
 # ---------------------------------------------------------------- what scikit-learn ships
 
@@ -86,7 +87,7 @@ def _require_multiple(n, m, rule):
 
 def make_relation(
     kind: str, n: int = 200, *, noise: float = 0.05, random_state: Seed = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Arrays:
     """Draw two variables with a known relation, each in about [-1, 1].
 
     Parameters
@@ -135,7 +136,7 @@ def make_relation(
 
 def make_rings(
     n: int = 200, d: int = 6, *, noise: float = 0.1, random_state: Seed = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> Arrays:
     """Draw two concentric rings in a hidden plane, with noise in the other dimensions.
 
     No linear method sees the classes, and only that plane shows them.
@@ -179,9 +180,7 @@ def make_rings(
     return X @ rotation.T, y, rotation[:, :2]
 
 
-def make_four_gaussians(
-    n: int = 200, d: int = 4, *, random_state: Seed = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def make_four_gaussians(n: int = 200, d: int = 4, *, random_state: Seed = None) -> Arrays:
     """Draw four groups that can be split into two pairs in two ways, and columns of noise.
 
     The groups are unit Gaussians at distance 10 from the origin, on two axes. The noise is uniform
@@ -219,9 +218,7 @@ def make_four_gaussians(
     return X - X.mean(axis=0), (group < 2).astype(int), ((group + 1) % 4 < 2).astype(int)
 
 
-def make_two_views(
-    n: int = 400, noise_features: int = 0, *, random_state: Seed = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def make_two_views(n: int = 400, noise_features: int = 0, *, random_state: Seed = None) -> Arrays:
     """Draw data with two clusterings: two parabolas in two columns, two Gaussians in two others.
 
     It is the recipe of the thesis's sets Moon and MoonN.
@@ -270,9 +267,7 @@ def make_two_views(
     return np.hstack([curves, groups, noise]), side, parabola
 
 
-def make_random_labels(
-    n: int = 80, d: int = 2, *, random_state: Seed = None
-) -> tuple[np.ndarray, np.ndarray]:
+def make_random_labels(n: int = 80, d: int = 2, *, random_state: Seed = None) -> Arrays:
     """Draw normal samples, and labels of two equal halves that are independent of them.
 
     Parameters
@@ -310,9 +305,7 @@ def make_random_labels(
     return rng.standard_normal((n, d)), rng.permutation(np.arange(n) % 2)
 
 
-def make_adversarial(
-    n: int = 80, *, scale: float = 0.01, random_state: Seed = None
-) -> tuple[np.ndarray, np.ndarray]:
+def make_adversarial(n: int = 80, *, scale: float = 0.01, random_state: Seed = None) -> Arrays:
     """Draw points on the unit square, and close to each of them a twin of the other class.
 
     Parameters
@@ -351,9 +344,7 @@ def make_adversarial(
     return np.vstack([X, X + scale * rng.standard_normal(X.shape)]), np.arange(n) // (n // 2)
 
 
-def make_spiral(
-    n: int = 1200, *, noise: float = 0.16, random_state: Seed = None
-) -> tuple[np.ndarray, np.ndarray]:
+def make_spiral(n: int = 1200, *, noise: float = 0.16, random_state: Seed = None) -> Arrays:
     """Draw three arms of a spiral in the plane.
 
     Arm j has radii from 0.3 to 2 and angles from 4j to 4j + 2.4 radians.

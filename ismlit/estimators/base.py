@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import wraps
 from itertools import count
 from types import SimpleNamespace
-from typing import ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -67,6 +67,10 @@ TRANSFORM_CHUNK = 16384  # looked at at once
 class KeepsPrecision(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """A transformer that gives float32 for float32."""
 
+    if TYPE_CHECKING:
+
+        def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray: ...
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -81,6 +85,12 @@ class Projection(KeepsPrecision, BaseEstimator):
     """
 
     kernel: str | Kernel
+    W_: np.ndarray
+    mean_: np.ndarray
+    kernel_: Kernel
+    converged_: bool
+    n_iter_: int
+    history_: dict[str, np.ndarray]
 
     def _centred(self, X):
         """X minus ``mean_``, in a basis of the directions in which it varies, and q.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any
@@ -29,12 +30,12 @@ from ismlit.solvers.alternate import alternate, maximize_envelope
 from ismlit.solvers.ism import ism
 
 BANDWIDTH = rule(POSITIVE, one_of(*RULES, "silhouette"), FUNCTION)
-TRIAL = dict(solver=partial(ism, tol=1e-2, max_iter=5, escape=False), max_iter=None)
-"""Options of turns that need not arrive: they show where a bandwidth leads."""
+TRIAL: dict[str, Any] = dict(solver=partial(ism, tol=1e-2, max_iter=5, escape=False), max_iter=None)
+"""Options of an alternation that need not arrive: it shows where a bandwidth leads."""
 SEARCH_SUBSAMPLE = 400  # A search for the bandwidth looks at no more rows.
 LARGE = 1500  # With more rows W is sought on some of them first.
 TIE = 0.05  # Silhouettes that differ by less count as equal.
-MOST_SOLVED = 3  # So many bandwidths, at most, are solved with until one keeps its promise.
+MOST_SOLVED = 3  # At most so many bandwidths are solved with until one is as good as it looked.
 
 
 @dataclass(eq=False, repr=False)
@@ -48,7 +49,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
     n_components: int | None = None
     kernel: str | Kernel = "gaussian"
     _: KW_ONLY
-    bandwidth: float | str = "silhouette"
+    bandwidth: float | str | Callable[[np.ndarray], float] = "silhouette"
     normalize: str = "degrees"
     init: object = "taylor"
     tol: float = 1e-6
@@ -63,7 +64,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
     def _k(self):
         return self.n_clusters
 
-    def fit_predict(self, X, y=None) -> np.ndarray:
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return the cluster of each row.
 
         Parameters
@@ -83,7 +84,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
     def _default_components(self, rank):
         return min(self._k, rank)
 
-    def _fit(self, X, *, guide=None, fixed=None, columns=None, given=None):
+    def _fit(self, X, *, guide=None, fixed=None, columns=None, given=None) -> None:
         n, k = len(X), self._k
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}: ask for fewer clusters")
@@ -97,7 +98,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
             fixed,
             self.n_jobs,
         )
-        best = None
+        best: Any = None
         for bandwidth, W, least in self._candidates(joint_of, centred, columns, q):
             joint = joint_of(bandwidth)
             found = self._solved_with(joint, columns, q, W)
@@ -110,17 +111,19 @@ class ClusteringIKDR(ClusterMixin, Projection):
                 best = value, joint, found, labels
             if best[0] > -1 and best[0] >= least:
                 break
-        value, joint, found, self.labels_ = best
+        value, joint, found, labels = best
+        self.labels_: np.ndarray = labels
         if self._searched and value == -1:
             warn_of_sizes(self)
         self.kernel_ = joint.kernel
-        found.warn_unless_converged()
+        found.warn_unless_converged(type(self).__name__)
         self.result_ = replace(found, result=self._keep(found.result), W=self.W_)
         self._extension = NystroemEmbedding(joint, self._solved.W, found.U, self.labels_)
         self.converged_, self.history_ = found.converged, found.history
-        self.embedding_, self.n_iter_ = found.U, found.n_iter
+        self.embedding_: np.ndarray = found.U
+        self.n_iter_ = found.n_iter
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Return the cluster of each row, by its place in the embedding.
 
         Parameters
@@ -136,7 +139,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         Z = self._projected(X)
         return self._extension.cluster(self._extension(Z))
 
-    def score(self, X, y=None) -> float:
+    def score(self, X: Any, y: Any = None) -> float:
         """Return how well the clusters of new rows stand apart: the silhouette in their embedding.
 
         Parameters

@@ -48,9 +48,7 @@ def cluster_rows(U: np.ndarray, k: int, random_state: Any = None) -> np.ndarray:
     return KMeans(k, n_init=10, random_state=random_state).fit_predict(normalize_rows(U))
 
 
-def cluster_rows_given(
-    U: np.ndarray, k: int, given: np.ndarray, random_state: Any = None, max_iter: int = 300
-) -> np.ndarray:
+def cluster_rows_given(U: np.ndarray, k: int, given, random_state=None, max_iter=300) -> np.ndarray:
     """Cluster the rows of an embedding by k-means, where some rows keep the cluster that is known.
 
     Parameters

@@ -46,9 +46,7 @@ class NystroemEmbedding:
     array([0, 1])
     """
 
-    def __init__(
-        self, joint: JointProblem, W: np.ndarray, U: np.ndarray, labels: np.ndarray
-    ) -> None:
+    def __init__(self, joint: JointProblem, W: np.ndarray, U: np.ndarray, labels) -> None:
         affinity = joint.affinity(W)
         self.kernel, self.divided, self.centred = joint.kernel, affinity.divided, affinity.centred
         self.points, self.root, self.U = joint.X @ W, affinity.root, U

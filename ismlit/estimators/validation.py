@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from ismlit.gamma import labels_of_a_column
 
 
-def check_labels(y):
-    """Classes of labels y (n,), sorted; a ValueError for a regression target."""
+def check_labels(y: Any) -> np.ndarray:
+    """Return the classes of labels, and refuse what is no label.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class labels, numbers or words.
+
+    Returns
+    -------
+    array of shape (n_classes,)
+        The classes, sorted.
+
+    Raises
+    ------
+    ValueError
+        If y holds one class, or None, or is a response.
+    """
     y = np.asarray(y)
     if y.dtype == object and any(label is None for label in y):
         raise ValueError("y holds None: where only some labels are known, use SemiSupervisedIKDR")
@@ -28,8 +46,26 @@ def check_labels(y):
     return classes
 
 
-def one_row_per_sample(y, n):
-    """What is known as an array with n rows; a ValueError for another length or for NaN."""
+def one_row_per_sample(y: Any, n: int) -> np.ndarray:
+    """Return what is known of the rows as an array, and refuse one of another length.
+
+    Parameters
+    ----------
+    y : array of shape (n,) or (n, r)
+        Labels, -1 where none is known; or scores.
+    n : int
+        The number of rows of X.
+
+    Returns
+    -------
+    array of shape (n,) or (n, r)
+        Labels or scores.
+
+    Raises
+    ------
+    ValueError
+        If y has another length, or holds NaN or infinity.
+    """
     y = np.asarray(y)
     if len(y) != n:
         raise ValueError(f"y must have one row per sample: {len(y)} rows for {n} samples")

@@ -285,9 +285,7 @@ class SecondOrder:
         Z = b.reshape(self.shape)
         return (self.W_bar @ Z if self.in_basis else Z) @ self.rotation.T
 
-    def lowest(
-        self, dense: bool = False, enough: float | None = None
-    ) -> tuple[Curvature, np.ndarray]:
+    def lowest(self, dense: bool = False, enough: Any = None) -> tuple[Curvature, np.ndarray]:
         """Return the smallest eigenvalue of Kd - M, and the tangent along which it is taken.
 
         M is formed if there are at most 16 directions. Otherwise Lanczos looks for the eigenvalue;

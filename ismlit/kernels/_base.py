@@ -12,6 +12,8 @@ from typing import Any, Self
 import numpy as np
 
 PAIRS = ("inner", "difference")
+Formula = Callable[[Any, Any], Any]
+Multiples = list[tuple[float, np.ndarray]]
 
 
 class Kernel:
@@ -75,12 +77,7 @@ class Kernel:
     argument: float = 1.0
     tends_to_one: bool = False
 
-    def __init__(
-        self,
-        f: Callable[[Any, Any], Any],
-        pairs: str = "difference",
-        name: str = "user kernel",
-    ) -> None:
+    def __init__(self, f: Formula, pairs: str = "difference", name: str = "user kernel") -> None:
         if not callable(f):
             raise TypeError(f"f must be a function of (beta, xp), got {type(f).__name__}")
         try:
@@ -162,9 +159,7 @@ class Kernel:
         """
         return self._derivative(2, beta, xp)
 
-    def f_and_derivatives(
-        self, beta: np.ndarray, orders: Sequence[int]
-    ) -> list[tuple[float, np.ndarray]]:
+    def f_and_derivatives(self, beta: np.ndarray, orders: Sequence[int]) -> Multiples:
         """Return f, f' and f'' together, which can share work.
 
         A subclass whose derivatives are multiples of one array returns that array for each.

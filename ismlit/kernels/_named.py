@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ismlit.kernels._base import Kernel, _check_positive, _is_number, _is_symbolic
+from ismlit.kernels._base import Kernel, Multiples, _check_positive, _is_number, _is_symbolic
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,7 @@ class Polynomial(Kernel):
             return beta * 0
         return self.degree * (self.degree - 1) * _power(beta + self.c, self.degree - 2)
 
-    def f_and_derivatives(
-        self, beta: np.ndarray, orders: Sequence[int]
-    ) -> list[tuple[float, np.ndarray]]:
+    def f_and_derivatives(self, beta: np.ndarray, orders: Sequence[int]) -> Multiples:
         if max(orders) > self.degree or self.degree > 8:
             return super().f_and_derivatives(beta, orders)
         beta += self.c
@@ -170,9 +168,7 @@ class _Exponential(Kernel):
     def argument(self) -> float:  # type: ignore[override]
         return -float(self.rate)
 
-    def f_and_derivatives(
-        self, beta: np.ndarray, orders: Sequence[int]
-    ) -> list[tuple[float, np.ndarray]]:
+    def f_and_derivatives(self, beta: np.ndarray, orders: Sequence[int]) -> Multiples:
         values = np.exp(beta, out=beta)  # one exponential for all orders
         return [(self.argument**order, values) for order in orders]
 
@@ -264,9 +260,7 @@ class Multiquadratic(Kernel):
     def f(self, beta: Any, xp: Any = np) -> Any:
         return -xp.sqrt(beta + self.c**2)
 
-    def f_and_derivatives(
-        self, beta: np.ndarray, orders: Sequence[int]
-    ) -> list[tuple[float, np.ndarray]]:
+    def f_and_derivatives(self, beta: np.ndarray, orders: Sequence[int]) -> Multiples:
         beta += self.c**2
         root = np.sqrt(beta, out=beta)
         inverse = 1 / root if max(orders) else root

@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import orth
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg
 from sklearn.utils import check_array
@@ -89,13 +88,7 @@ class Affinity:
 
     degrees: Any
 
-    def __init__(
-        self,
-        pairs: Pairs,
-        W: np.ndarray | None = None,
-        normalize: str = "none",
-        away: ArrayLike | None = None,
-    ) -> None:
+    def __init__(self, pairs: Pairs, W: Any = None, normalize: str = "none", away: Any = None):
         check_normalize(normalize)
         self.n, self.dtype, self.kernel = pairs.n, pairs.dtype, pairs.kernel
         self.centred, self.divided = normalize != "degrees", normalize != "none"
@@ -141,9 +134,7 @@ class Affinity:
             A = project_out(self._rest(A), self.known).T
         return A
 
-    def leading(
-        self, k: int, dense: int = DENSE_SAMPLES, near: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def leading(self, k: int, dense: int = DENSE_SAMPLES, near: Any = None) -> tuple:
         """Return the leading eigenvectors, which are the best embedding.
 
         Parameters

@@ -343,9 +343,7 @@ class Pairs(Samples):
         products = {id(part.X): part.X @ directions for part in self.parts}
         return [products[id(part.X)] for part in self.parts]
 
-    def slopes(
-        self, views: list[View], directions: Sequence[np.ndarray]
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
+    def slopes(self, views: list[View], directions: Sequence[np.ndarray]) -> list[tuple]:
         """Return two factors of the derivatives of all betas, for every part.
 
         Parameters
@@ -412,9 +410,7 @@ class Pairs(Samples):
         calls = [delayed(row)(r, views, *arguments) for r in range(len(self.blocks))]
         yield from in_parallel(self.n_jobs, calls)
 
-    def tiles(
-        self, r: int, views: list[View], *orders: int, keep: bool = False
-    ) -> Iterator[tuple[slice, slice, list]]:
+    def tiles(self, r: int, views: list[View], *orders: int, keep: bool = False) -> Iterator[tuple]:
         """Compute the kernel and its derivatives on the tiles of one row of tiles.
 
         Only tiles with columns >= rows are visited, since the matrix is symmetric.
@@ -464,9 +460,7 @@ class Pairs(Samples):
                 )
             yield rows, columns, parts
 
-    def operator(
-        self, size: int, product: Callable[..., np.ndarray], W: ArrayLike, cache_bytes: float
-    ) -> LinearOperator:
+    def operator(self, size: int, product: Callable, W: ArrayLike, cache_bytes) -> LinearOperator:
         """Make a symmetric linear operator of products that take one pass over the pairs.
 
         Parameters
@@ -679,9 +673,7 @@ def slope_tile(factors: tuple[np.ndarray, np.ndarray], rows: slice, columns: sli
     return left[rows] @ right[:, columns]
 
 
-def add_both_ways(
-    total: np.ndarray, rows: slice, columns: slice, number: float, values: np.ndarray, V: np.ndarray
-) -> None:
+def add_both_ways(total, rows: slice, columns: slice, number: float, values, V) -> None:
     """Add the product of a symmetric matrix with V to a total, as far as one tile contributes.
 
     Parameters

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ismlit.bandwidth import as_kernel
-from ismlit.kernels import Kernel
 from ismlit.messages import warn
 from ismlit.objectives.features import FeatureProblem
 from ismlit.objectives.plain import Problem
@@ -15,13 +14,7 @@ from ismlit.objectives.protocol import Objective
 
 
 def as_problem(
-    X: Any,
-    gamma: Any = None,
-    kernel: Kernel | str | None = None,
-    n_jobs: int | None = None,
-    random_features: int | None = None,
-    random_state: Any = None,
-    q: int | None = None,
+    X, gamma=None, kernel=None, n_jobs=None, random_features=None, random_state=None, q=None
 ) -> Any:
     """Return the problem that a solver was asked for.
 

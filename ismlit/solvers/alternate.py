@@ -113,11 +113,17 @@ class Alternation:
     history: dict[str, np.ndarray] = field(repr=False)
     result: ISMResult = field(repr=False)
 
-    def warn_unless_converged(self) -> None:
-        """Warn that the alternation did not converge, and say why."""
+    def warn_unless_converged(self, name: str = "alternate") -> None:
+        """Warn that the alternation did not converge, and say why.
+
+        Parameters
+        ----------
+        name : str, default="alternate"
+            What the user has called.
+        """
         if not self.converged:
             warn(
-                f"the alternation did not converge in {self.n_iter} turns: {self.message}",
+                f"{name} did not converge in {self.n_iter} turns: {self.message}",
                 ConvergenceWarning,
             )
 
@@ -129,12 +135,12 @@ def alternate(
     *,
     solver: Callable = ism,
     freeze: bool = False,
-    start=None,
-    init="taylor",
+    start: Any = None,
+    init: Any = "taylor",
     tol: float = 1e-6,
     max_iter: int | None = None,
     max_turns: int = 50,
-    random_state=None,
+    random_state: Any = None,
     callback: Callable | None = None,
 ) -> Alternation:
     """Maximise over U and over W, one after the other, until neither gains.

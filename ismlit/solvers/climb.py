@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -83,9 +82,7 @@ def attainable(tol: float, dtype: DTypeLike) -> float:
     return max(tol, 200 * float(np.finfo(dtype).eps))
 
 
-def first_frame(
-    problem: Any, q: int, init: Any, random_state: Any = None
-) -> tuple[np.ndarray, Starts | None]:
+def first_frame(problem: Any, q: int, init: Any, random_state=None) -> tuple[np.ndarray, Any]:
     """Return the frame that a solver starts from.
 
     Parameters
@@ -134,9 +131,7 @@ class Point:
         Phi at W.
     """
 
-    def __init__(
-        self, W: np.ndarray, J: float, gradient: np.ndarray, size: float, phi: Any = None
-    ) -> None:
+    def __init__(self, W: np.ndarray, J: float, gradient: np.ndarray, size: float, phi=None):
         self.W, self.J, self.gradient, self.size, self.phi = W, J, gradient, size, phi
 
     @classmethod
@@ -207,15 +202,7 @@ class SolverState:
     curvature: Any = None
     log: list
 
-    def __init__(
-        self,
-        problem: Any,
-        W: np.ndarray,
-        before: int,
-        tol: float,
-        max_iter: int,
-        callback: Callable | None = None,
-    ) -> None:
+    def __init__(self, problem, W, before, tol, max_iter, callback=None) -> None:
         self.problem, self.passes_at_start, self.max_iter = problem, before, max_iter
         self.callback, self.has_hessian = callback, isinstance(problem, TwiceDifferentiable)
         self.tol = attainable(tol, problem.dtype)
@@ -233,16 +220,7 @@ class SolverState:
         self._record(movement=np.inf, shift=0.0)
 
     @classmethod
-    def begin(
-        cls,
-        problem: Any,
-        q: int,
-        init: Any,
-        random_state: Any,
-        tol: float,
-        max_iter: int,
-        callback: Callable | None,
-    ) -> Self:
+    def begin(cls, problem, q, init, random_state, tol, max_iter, callback) -> Self:
         """Make the state at the start that `ism` is asked for.
 
         Parameters
