@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ismlit.estimators.validation import explain_column
 from ismlit.geometry.frames import as_frame, column_signs
 from ismlit.geometry.span import varying_directions
 from ismlit.kernels import Kernel
@@ -53,9 +54,10 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
         before = dict(state)
         try:
             return fit(*args, **kwargs)
-        except BaseException:  # KeyboardInterrupt included
+        except BaseException as error:  # KeyboardInterrupt included
             state.clear()
             state.update(before)
+            explain_column(args[1] if len(args) > 1 else kwargs.get("X"), error)
             raise
 
     return guarded
