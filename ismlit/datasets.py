@@ -1,4 +1,4 @@
-"""Data to try things on: what scikit-learn ships, and generators.
+"""Data to try things on: three sets that scikit-learn ships, and generators.
 
 What the thesis used besides is fetched by `ismlit_book.loaders`.
 """
@@ -7,13 +7,23 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn import datasets as shipped
-from sklearn.utils import check_random_state
+from sklearn.utils import Bunch, check_random_state
+
+Seed = int | np.random.RandomState | None
+Arrays = tuple[np.ndarray, ...]
 
 # ---------------------------------------------------------------- what scikit-learn ships
 
 
-def load_wine():
-    """Wine: 178 x 13, three cultivars (59, 71, 48), raw units. Ships with scikit-learn.
+def load_wine() -> Bunch:
+    """Load Wine: 178 rows, 13 chemical measurements in raw units, three cultivars.
+
+    It ships with scikit-learn, so that nothing is downloaded.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        With ``data`` (178, 13), ``target`` (178,) and the names of both.
 
     Examples
     --------
@@ -25,8 +35,15 @@ def load_wine():
     return shipped.load_wine()
 
 
-def load_breast_cancer():
-    """Breast Cancer Wisconsin (Diagnostic): 569 x 30, two classes. Ships with scikit-learn.
+def load_breast_cancer() -> Bunch:
+    """Load Breast Cancer Wisconsin (Diagnostic): 569 rows, 30 measurements, two classes.
+
+    It ships with scikit-learn, so that nothing is downloaded.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        With ``data`` (569, 30), ``target`` (569,) and the names of both.
 
     Examples
     --------
@@ -39,8 +56,15 @@ def load_breast_cancer():
     return shipped.load_breast_cancer()
 
 
-def load_digits():
-    """Optical digits: 1797 x 64, ten classes. Ships with scikit-learn.
+def load_digits() -> Bunch:
+    """Load handwritten digits: 1797 images of 8 x 8 pixels, ten classes.
+
+    They ship with scikit-learn, so that nothing is downloaded.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        With ``data`` (1797, 64), ``target`` (1797,) and the names of both.
 
     Examples
     --------
@@ -61,13 +85,32 @@ def _require_multiple(n, m, rule):
         raise ValueError(f"n must be a positive {rule}, got {n!r}")
 
 
-def make_relation(kind, n=200, *, noise=0.05, random_state=None):
-    """Two scalar variables x, y (n,) with a known relation, each in about [-1, 1].
+def make_relation(
+    kind: str, n: int = 200, *, noise: float = 0.05, random_state: Seed = None
+) -> Arrays:
+    """Draw two variables with a known relation, each in about [-1, 1].
 
     Parameters
     ----------
     kind : {"line", "parabola", "circle", "independent"}
-        "line" is correlated; "parabola" and "circle" are uncorrelated but dependent.
+        Those of "line" are correlated; those of "parabola" and "circle" are uncorrelated, yet
+        dependent.
+    n : int, default=200
+        The number of samples.
+    noise : float, default=0.05
+        The standard deviation of what is added to both.
+    random_state : int, RandomState, optional
+        Seed of the draw.
+
+    Returns
+    -------
+    tuple of two arrays of shape (n,)
+        The two variables.
+
+    Raises
+    ------
+    ValueError
+        If `kind` is none of the four words.
 
     Examples
     --------
@@ -91,11 +134,32 @@ def make_relation(kind, n=200, *, noise=0.05, random_state=None):
     return x + noise * rng.standard_normal(n), y + noise * rng.standard_normal(n)
 
 
-def make_rings(n=200, d=6, *, noise=0.1, random_state=None):
-    """Two concentric rings in two of d dimensions (rotated), noise in the others.
+def make_rings(
+    n: int = 200, d: int = 6, *, noise: float = 0.1, random_state: Seed = None
+) -> Arrays:
+    """Draw two concentric rings in a hidden plane, with noise in the other dimensions.
 
-    Returns X (n, d), labels y (n,), and the plane W (d, 2) that holds the rings: no linear
-    method sees the classes, and only that plane shows them.
+    No linear method sees the classes, and only that plane shows them.
+
+    Parameters
+    ----------
+    n : int, default=200
+        The number of samples.
+    d : int, default=6
+        The number of features, at least 2.
+    noise : float, default=0.1
+        The standard deviation of the rings' thickness. Their radii are 1 and 2.5.
+    random_state : int, RandomState, optional
+        Seed of the draw.
+
+    Returns
+    -------
+    X : array of shape (n, d)
+        The samples, rotated at random.
+    y : array of shape (n,)
+        Which ring: 0 is the inner one.
+    W : array of shape (d, 2)
+        An orthonormal basis of the plane of the rings.
 
     Examples
     --------
@@ -116,12 +180,27 @@ def make_rings(n=200, d=6, *, noise=0.1, random_state=None):
     return X @ rotation.T, y, rotation[:, :2]
 
 
-def make_four_gaussians(n=200, d=4, *, random_state=None):
-    """Four unit Gaussians at distance 10 on two axes, and d - 2 columns of uniform noise.
+def make_four_gaussians(n: int = 200, d: int = 4, *, random_state: Seed = None) -> Arrays:
+    """Draw four groups that can be split into two pairs in two ways, and columns of noise.
 
-    Returns X (n, d), centred, and two labellings (n,), by the sign of either diagonal: each
-    splits the four groups in two, and they are independent of each other. The noise lies in
-    (-30, 30), as in the thesis's data for growing dimension.
+    The groups are unit Gaussians at distance 10 from the origin, on two axes. The noise is uniform
+    in (-30, 30), as in the thesis's data for growing dimension.
+
+    Parameters
+    ----------
+    n : int, default=200
+        The number of samples.
+    d : int, default=4
+        The number of columns, of which d - 2 are noise.
+    random_state : int, RandomState, optional
+        Seed of the draw.
+
+    Returns
+    -------
+    X : array of shape (n, d)
+        The samples, centred.
+    one, other : arrays of shape (n,)
+        Two labellings, by the sign of either diagonal. They are independent of each other.
 
     Examples
     --------
@@ -139,12 +218,31 @@ def make_four_gaussians(n=200, d=4, *, random_state=None):
     return X - X.mean(axis=0), (group < 2).astype(int), ((group + 1) % 4 < 2).astype(int)
 
 
-def make_two_views(n=400, noise_features=0, *, random_state=None):
-    """Two parabolas in columns 0 and 1, two Gaussians in 2 and 3, then uniform noise.
+def make_two_views(n: int = 400, noise_features: int = 0, *, random_state: Seed = None) -> Arrays:
+    """Draw data with two clusterings: two parabolas in two columns, two Gaussians in two others.
 
-    The recipe of the thesis's Moon and MoonN. Returns X (n, 4 + noise_features), the side of the
-    Gaussians and the parabola, both (n,): they are independent of each other. n is a multiple
-    of 4.
+    It is the recipe of the thesis's sets Moon and MoonN.
+
+    Parameters
+    ----------
+    n : int, default=400
+        The number of samples, a multiple of 4.
+    noise_features : int, default=0
+        Columns of uniform noise in (-10, 10) to be added.
+    random_state : int, RandomState, optional
+        Seed of the draw.
+
+    Returns
+    -------
+    X : array of shape (n, 4 + noise_features)
+        The parabolas in columns 0 and 1, the Gaussians in 2 and 3, then the noise.
+    side, parabola : arrays of shape (n,)
+        Which Gaussian and which parabola a sample is of. They are independent of each other.
+
+    Raises
+    ------
+    ValueError
+        If n is not a multiple of 4.
 
     Examples
     --------
@@ -169,8 +267,29 @@ def make_two_views(n=400, noise_features=0, *, random_state=None):
     return np.hstack([curves, groups, noise]), side, parabola
 
 
-def make_random_labels(n=80, d=2, *, random_state=None):
-    """Standard normal X (n, d) and labels (n,) of two equal halves that know nothing of X.
+def make_random_labels(n: int = 80, d: int = 2, *, random_state: Seed = None) -> Arrays:
+    """Draw normal samples, and labels of two equal halves that are independent of them.
+
+    Parameters
+    ----------
+    n : int, default=80
+        The number of samples, an even number.
+    d : int, default=2
+        The number of features.
+    random_state : int, RandomState, optional
+        Seed of the draw.
+
+    Returns
+    -------
+    X : array of shape (n, d)
+        Standard normal samples.
+    y : array of shape (n,)
+        The labels 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If n is odd.
 
     Examples
     --------
@@ -186,10 +305,29 @@ def make_random_labels(n=80, d=2, *, random_state=None):
     return rng.standard_normal((n, d)), rng.permutation(np.arange(n) % 2)
 
 
-def make_adversarial(n=80, *, scale=0.01, random_state=None):
-    """Points on the unit square, and a twin of each at distance about `scale` in the other class.
+def make_adversarial(n: int = 80, *, scale: float = 0.01, random_state: Seed = None) -> Arrays:
+    """Draw points on the unit square, and close to each of them a twin of the other class.
 
-    Returns X (n, 2) and labels (n,), class 0 first; n must be even.
+    Parameters
+    ----------
+    n : int, default=80
+        The number of samples, an even number.
+    scale : float, default=0.01
+        The standard deviation of the step from a point to its twin, in each direction.
+    random_state : int, RandomState, optional
+        Seed of the draw.
+
+    Returns
+    -------
+    X : array of shape (n, 2)
+        The points, then their twins in the same order.
+    y : array of shape (n,)
+        The labels: 0 for the points, 1 for the twins.
+
+    Raises
+    ------
+    ValueError
+        If n is odd.
 
     Examples
     --------
@@ -206,10 +344,31 @@ def make_adversarial(n=80, *, scale=0.01, random_state=None):
     return np.vstack([X, X + scale * rng.standard_normal(X.shape)]), np.arange(n) // (n // 2)
 
 
-def make_spiral(n=1200, *, noise=0.16, random_state=None):
-    """Three spiral arms in the plane: X (n, 2), labels (n,); n must be a multiple of 3.
+def make_spiral(n: int = 1200, *, noise: float = 0.16, random_state: Seed = None) -> Arrays:
+    """Draw three arms of a spiral in the plane.
 
-    Arm j has radii from 0.3 to 2 and angles from 4j to 4j + 2.4 radians, with normal noise.
+    Arm j has radii from 0.3 to 2 and angles from 4j to 4j + 2.4 radians.
+
+    Parameters
+    ----------
+    n : int, default=1200
+        The number of samples, a multiple of 3.
+    noise : float, default=0.16
+        The standard deviation of the angle, in radians.
+    random_state : int, RandomState, optional
+        Seed of the draw.
+
+    Returns
+    -------
+    X : array of shape (n, 2)
+        The samples.
+    y : array of shape (n,)
+        The arm of each: 0, 1 or 2.
+
+    Raises
+    ------
+    ValueError
+        If n is not a multiple of 3.
 
     Examples
     --------

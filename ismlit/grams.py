@@ -1,8 +1,11 @@
-"""Gram matrices: beta of each pair of rows, and the kernel of it."""
+"""The beta of each pair of rows, and Gram matrices, which hold the kernel of it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from ismlit.kernels import Kernel
@@ -25,17 +28,42 @@ class ConstantKernelError(ValueError):
     """
 
 
-def betas(kind, left, right):
-    """All beta between rows of two projected samples ``left = XW`` (n, q), ``right`` (m, q).
+def betas(kind: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return beta for all pairs of rows of two projected samples.
 
-    Shape (n, m). Differences are clipped at 0, where rounding could leave -1e-16.
+    Parameters
+    ----------
+    kind : {"inner", "difference"}
+        Whether beta is an inner product or a squared distance.
+    left : array of shape (n, q)
+        Projected samples XW.
+    right : array of shape (m, q)
+        Others, or the same.
+
+    Returns
+    -------
+    array of shape (n, m)
+        The betas. Squared distances are at least 0, where rounding could leave -1e-16.
     """
     products = beta_factors(kind, left)[0] @ beta_factors(kind, right)[1].T
     return products if kind == "inner" else np.maximum(products, 0, out=products)
 
 
-def beta_factors(kind, Z):
-    """(left, right), each (n, m), whose product ``left @ right'`` is all beta of Z (n, q)."""
+def beta_factors(kind: str, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return two thin arrays whose product holds the beta of all pairs of rows.
+
+    Parameters
+    ----------
+    kind : {"inner", "difference"}
+        Whether beta is an inner product or a squared distance.
+    Z : array of shape (n, q)
+        Projected samples.
+
+    Returns
+    -------
+    tuple of two arrays of shape (n, m)
+        Left and right: all betas are ``left @ right.T``; m is q or q + 2.
+    """
     if kind == "inner":
         return Z, Z
     sizes = np.einsum("ij,ij->i", Z, Z)[:, None]
@@ -43,8 +71,23 @@ def beta_factors(kind, Z):
     return np.hstack([-2 * Z, sizes, ones]), np.hstack([Z, ones, sizes])
 
 
-def beta_slope_factors(kind, Z, U):
-    """(left, right) whose product is the derivative of all beta when Z (n, q) moves along U."""
+def beta_slope_factors(kind: str, Z: np.ndarray, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return two thin arrays whose product is the derivative of all betas along a direction.
+
+    Parameters
+    ----------
+    kind : {"inner", "difference"}
+        Whether beta is an inner product or a squared distance.
+    Z : array of shape (n, q)
+        Projected samples.
+    U : array of shape (n, q)
+        The direction in which they move.
+
+    Returns
+    -------
+    tuple of two arrays of shape (n, m)
+        Left and right: the derivatives are ``left @ right.T``.
+    """
     if kind == "inner":
         return np.hstack([Z, U]), np.hstack([U, Z])
     own = 2 * np.einsum("ij,ij->i", Z, U)[:, None]
@@ -52,8 +95,20 @@ def beta_slope_factors(kind, Z, U):
     return np.hstack([-2 * Z, -2 * U, own, ones]), np.hstack([U, Z, ones, own])
 
 
-def squared_distances(Z):
-    """Squared distances of the rows of Z (n, q): exactly 0 where they are mere rounding.
+def squared_distances(Z: np.ndarray) -> np.ndarray:
+    """Return the squared distances of all pairs of rows.
+
+    They are exactly 0 where they would be mere rounding.
+
+    Parameters
+    ----------
+    Z : array of shape (n, q)
+        The rows.
+
+    Returns
+    -------
+    array of shape (n, n)
+        The squared distances, in the squared units of Z.
 
     Examples
     --------
@@ -72,15 +127,39 @@ def squared_distances(Z):
     return squares
 
 
-def gram(kernel, X, W=None, X2=None):
-    """Gram matrix K of shape (n, m) between X (n, d) and X2 (m, d; default X), seen through W.
+def gram(
+    kernel: Kernel, X: ArrayLike, W: ArrayLike | None = None, X2: ArrayLike | None = None
+) -> np.ndarray:
+    """Return the Gram matrix: the kernel of all pairs of rows, seen through a projection.
 
-    ``W`` (d, q) is the projection, identity when None. Dense: meant for theory and small n;
-    the solver never forms it.
+    It is an n x m array, meant for theory and for small n. The solver never forms it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel, such as ``Gaussian(1.0)``.
+    X : array of shape (n, d)
+        Samples in rows.
+    W : array of shape (d, q), optional
+        The projection; the identity when None.
+    X2 : array of shape (m, d), optional
+        The samples that those of X are compared with; X itself when None.
+
+    Returns
+    -------
+    array of shape (n, m)
+        Entry (i, j) is k(x_i W, x2_j W).
+
+    Raises
+    ------
+    TypeError
+        If `kernel` is not a Kernel.
+    ValueError
+        If X2 is given to a kernel that has a bandwidth for each row of X.
 
     See Also
     --------
-    ismlit.hsic : the dependence of two of them.
+    ismlit.hsic : The dependence that two Gram matrices measure.
 
     Examples
     --------
@@ -103,7 +182,7 @@ def gram(kernel, X, W=None, X2=None):
         "inner": (project(X), project(X if X2 is None else X2)),
         "difference": (project(X - mean), project((X if X2 is None else X2) - mean)),
     }
-    total = 0
+    total: Any = 0
     for weight, part in kernel.terms():
         beta = betas(part.pairs, *seen[part.pairs])
         if X2 is None and part.pairs == "difference":
@@ -117,11 +196,28 @@ def gram(kernel, X, W=None, X2=None):
     return total
 
 
-def float_array(A, least=1):
-    """A (n, m) as it is if it holds finite floats, else what scikit-learn's check makes of it.
+def float_array(A: ArrayLike, least: int = 1) -> np.ndarray:
+    """Return an array of finite floating-point numbers, without a copy if it is one already.
 
-    That check takes longer than a pass over a hundred samples, and every turn of an alternation
-    makes a problem of the same X.
+    Scikit-learn's own check takes longer than a pass over a hundred samples, and every iteration of
+    an alternation makes a problem of the same X.
+
+    Parameters
+    ----------
+    A : array of shape (n, m)
+        Single precision (float32) is kept; other types become float64.
+    least : int, default=1
+        The fewest rows allowed.
+
+    Returns
+    -------
+    array of shape (n, m)
+        The array A itself where it already is what is asked for.
+
+    Raises
+    ------
+    ValueError
+        If A holds NaN or infinity, is not two-dimensional, or has too few rows.
 
     Examples
     --------

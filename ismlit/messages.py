@@ -12,12 +12,15 @@ OURS = ("ismlit.", "sklearn.", "joblib.")
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the nearest line that is neither this library's nor scikit-learn's.
 
-    A stack level that is counted by hand is wrong as soon as a function is called by another way.
+    A stack level that is counted by hand would be wrong as soon as a function is called from
+    another place.
 
     Parameters
     ----------
     message : str
-    category : type of Warning
+        What is to be said: what happened, with the numbers, and what to do.
+    category : type of Warning, default=UserWarning
+        What kind of warning it is.
 
     Examples
     --------

@@ -1,21 +1,35 @@
-"""Workers of joblib, and one BLAS thread for each."""
+"""Work shared among joblib's workers, each of which computes with one BLAS thread."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from threading import Lock
+from typing import Any
 
 from joblib import Parallel, effective_n_jobs
 from joblib.parallel import BACKENDS, get_active_backend
 from threadpoolctl import ThreadpoolController
 
 
-def in_parallel(n_jobs, calls):
-    """Results of joblib's delayed calls, in order, as they come; each worker has one BLAS thread.
+def in_parallel(n_jobs: int | None, calls: Iterable[Any]) -> Iterator[Any]:
+    """Run joblib's delayed calls in parallel, and give their results in order.
 
-    Where n_jobs is None and joblib is told nothing else, there are as many threads as BLAS would
-    use; they replace its own.
+    Each worker has one BLAS thread. Where n_jobs is None and joblib is configured for nothing else,
+    there are as many workers as BLAS would use threads, and they take the place of these threads.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        The number of workers, as scikit-learn counts: -1 is one for each processor.
+    calls : iterable of joblib.delayed calls
+        What is to be done.
+
+    Yields
+    ------
+    object
+        The result of the next call, as soon as it is there.
     """
     calls = list(calls)
     backend, configured = get_active_backend(prefer="threads")

@@ -8,15 +8,17 @@ from dataclasses import replace
 from functools import wraps
 from itertools import count
 from types import SimpleNamespace
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ismlit.estimators.validation import explain_column
 from ismlit.geometry.frames import as_frame, column_signs
 from ismlit.geometry.span import varying_directions
+from ismlit.kernels import Kernel
 from ismlit.solvers.certificate import Certificate, certify
 from ismlit.solvers.ism import warn_of_components
 
@@ -52,9 +54,10 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
         before = dict(state)
         try:
             return fit(*args, **kwargs)
-        except BaseException:  # KeyboardInterrupt included
+        except BaseException as error:  # KeyboardInterrupt included
             state.clear()
             state.update(before)
+            explain_column(args[1] if len(args) > 1 else kwargs.get("X"), error)
             raise
 
     return guarded
@@ -65,6 +68,10 @@ TRANSFORM_CHUNK = 16384  # looked at at once
 
 class KeepsPrecision(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """A transformer that gives float32 for float32."""
+
+    if TYPE_CHECKING:
+
+        def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray: ...
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -78,6 +85,14 @@ class Projection(KeepsPrecision, BaseEstimator):
     W is looked for among the directions in which X varies. A subclass sets ``W_``, and keeps with
     `_keep` what was solved on the training data.
     """
+
+    kernel: str | Kernel
+    W_: np.ndarray
+    mean_: np.ndarray
+    kernel_: Kernel
+    converged_: bool
+    n_iter_: int
+    history_: dict[str, np.ndarray]
 
     def _centred(self, X):
         """X minus ``mean_``, in a basis of the directions in which it varies, and q.
@@ -134,6 +149,38 @@ class Projection(KeepsPrecision, BaseEstimator):
         self._certificates = {}
         warn_of_components(type(self).__name__, result)
         return replace(result, W=self.W_, problem=None)
+
+    def set_params(self, **params) -> Self:
+        """Set parameters by name.
+
+        A name such as ``kernel__sigma`` gives the estimator another kernel with that parameter:
+        kernels themselves cannot be changed.
+
+        Parameters
+        ----------
+        **params : dict
+            The parameters and their new values.
+
+        Returns
+        -------
+        self : estimator
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter.
+        """
+        inner = {name[8:]: params.pop(name) for name in [*params] if name.startswith("kernel__")}
+        super().set_params(**params)
+        if inner:
+            if not isinstance(self.kernel, Kernel):
+                raise ValueError(
+                    f"the kernel of this {type(self).__name__} is {self.kernel!r}, which has no "
+                    f"parameter {next(iter(inner))!r}: give a Kernel, as in kernel=Gaussian(1.0)"
+                )
+            self.kernel = self.kernel.with_params(**inner)
+        return self
 
     @property
     def components_(self) -> np.ndarray:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClusterMixin
@@ -28,23 +30,26 @@ from ismlit.solvers.alternate import alternate, maximize_envelope
 from ismlit.solvers.ism import ism
 
 BANDWIDTH = rule(POSITIVE, one_of(*RULES, "silhouette"), FUNCTION)
-TRIAL = dict(solver=partial(ism, tol=1e-2, max_iter=5, escape=False), max_iter=None)
-"""Options of turns that need not arrive: they show where a bandwidth leads."""
+TRIAL: dict[str, Any] = dict(solver=partial(ism, tol=1e-2, max_iter=5, escape=False), max_iter=None)
+"""Options of an alternation that need not arrive: it shows where a bandwidth leads."""
 SEARCH_SUBSAMPLE = 400  # A search for the bandwidth looks at no more rows.
 LARGE = 1500  # With more rows W is sought on some of them first.
 TIE = 0.05  # Silhouettes that differ by less count as equal.
-MOST_SOLVED = 3  # So many bandwidths, at most, are solved with until one keeps its promise.
+MOST_SOLVED = 3  # At most so many bandwidths are solved with until one is as good as it looked.
 
 
 @dataclass(eq=False, repr=False)
 class ClusteringIKDR(ClusterMixin, Projection):
-    """W and a spectral embedding U learnt in turns; k-means on the rows of U gives labels."""
+    """A base of clusterings that learn a subspace W and a spectral embedding U together.
+
+    k-means on the rows of U gives the labels.
+    """
 
     n_clusters: int = 2
     n_components: int | None = None
     kernel: str | Kernel = "gaussian"
     _: KW_ONLY
-    bandwidth: float | str = "silhouette"
+    bandwidth: float | str | Callable[[np.ndarray], float] = "silhouette"
     normalize: str = "degrees"
     init: object = "taylor"
     tol: float = 1e-6
@@ -59,14 +64,27 @@ class ClusteringIKDR(ClusterMixin, Projection):
     def _k(self):
         return self.n_clusters
 
-    def fit_predict(self, X, y=None) -> np.ndarray:
-        """``fit(X, y).labels_``; scikit-learn's own would drop y."""
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+        """Fit, and return the cluster of each row.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows.
+        y : array, optional
+            What is known, as for `fit`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            ``labels_``.
+        """
         return self.fit(X, y).labels_
 
     def _default_components(self, rank):
         return min(self._k, rank)
 
-    def _fit(self, X, *, guide=None, fixed=None, columns=None, given=None):
+    def _fit(self, X, *, guide=None, fixed=None, columns=None, given=None) -> None:
         n, k = len(X), self._k
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}: ask for fewer clusters")
@@ -80,7 +98,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
             fixed,
             self.n_jobs,
         )
-        best = None
+        best: Any = None
         for bandwidth, W, least in self._candidates(joint_of, centred, columns, q):
             joint = joint_of(bandwidth)
             found = self._solved_with(joint, columns, q, W)
@@ -93,26 +111,49 @@ class ClusteringIKDR(ClusterMixin, Projection):
                 best = value, joint, found, labels
             if best[0] > -1 and best[0] >= least:
                 break
-        value, joint, found, self.labels_ = best
+        value, joint, found, labels = best
+        self.labels_: np.ndarray = labels
         if self._searched and value == -1:
             warn_of_sizes(self)
         self.kernel_ = joint.kernel
-        found.warn_unless_converged()
+        found.warn_unless_converged(type(self).__name__)
         self.result_ = replace(found, result=self._keep(found.result), W=self.W_)
         self._extension = NystroemEmbedding(joint, self._solved.W, found.U, self.labels_)
         self.converged_, self.history_ = found.converged, found.history
-        self.embedding_, self.n_iter_ = found.U, found.n_iter
+        self.embedding_: np.ndarray = found.U
+        self.n_iter_ = found.n_iter
 
-    def predict(self, X) -> np.ndarray:
-        """The cluster of each row of X (n_samples, n_features), by its place in the embedding."""
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the cluster of each row, by its place in the embedding.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Their clusters.
+        """
         Z = self._projected(X)
         return self._extension.cluster(self._extension(Z))
 
-    def score(self, X, y=None) -> float:
-        """How well the clusters of new rows stand apart: the silhouette in their embedding.
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return how well the clusters of new rows stand apart: the silhouette in their embedding.
 
-        Rows so far from all training rows that the kernel is 0 are left out; where they are more
-        than half, or a cluster is nearly empty, the score is -1.
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows, with the columns of the fit.
+        y : object, optional
+            There for scikit-learn; it makes no difference.
+
+        Returns
+        -------
+        float
+            From -1 to 1. Rows so far from all training rows that the kernel is 0 are left out;
+            where they are more than half, or a cluster is nearly empty, the score is -1.
         """
         Z = self._projected(X)
         near = self._extension.near(Z)
@@ -218,11 +259,21 @@ class ClusteringIKDR(ClusterMixin, Projection):
             print(f"{type(self).__name__}: bandwidth {named}, {value:.3f}", flush=True)
 
 
-def in_order(found):
-    """Bandwidths (silhouette, bandwidth, ...) by falling silhouette, ties by a rule.
+def in_order(found: list) -> list:
+    """Order bandwidths by falling silhouette, and ties by a rule.
 
-    Within `TIE` of the best the self-tuning kernel comes first, which knows that groups differ in
+    Within `TIE` of the best the self-tuning kernel comes first, since groups may differ in
     density, and then the wider bandwidth. Further down the order is that of the silhouettes.
+
+    Parameters
+    ----------
+    found : list of (silhouette, bandwidth, ...)
+        The bandwidths tried.
+
+    Returns
+    -------
+    list
+        The same entries, the best first.
 
     Examples
     --------
@@ -252,8 +303,14 @@ def _some_rows(U, labels, most=1000):
     return U[rows], labels[rows], rows
 
 
-def warn_of_sizes(estimator):
-    """Say that the clusters found are nearly empty, whatever the bandwidth."""
+def warn_of_sizes(estimator: Any) -> None:
+    """Warn that some clusters found are nearly empty, whatever the bandwidth.
+
+    Parameters
+    ----------
+    estimator : ClusteringIKDR
+        What was fitted.
+    """
     sizes = ", ".join(map(str, np.bincount(estimator.labels_)))
     warn(
         f"no bandwidth tried gives {type(estimator).__name__} n_clusters = {estimator._k} "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
@@ -10,28 +12,71 @@ from sklearn.metrics import silhouette_score
 from sklearn.preprocessing import normalize as unit_rows
 
 
-def normalize_rows(U):
-    """The rows of U (n, columns), scaled to length 1 if there are several columns."""
-    return unit_rows(U) if U.shape[1] > 1 else U
-
-
-def cluster_rows(U, k, random_state=None):
-    """Labels by k-means on the rows of U (n, columns), scaled to length 1 if there are several."""
-    return KMeans(k, n_init=10, random_state=random_state).fit_predict(normalize_rows(U))
-
-
-def cluster_rows_given(U, k, given, random_state=None, max_iter=300):
-    """Labels by k-means on the rows of U (n, columns), some of which are given and are kept.
+def normalize_rows(U: np.ndarray) -> np.ndarray:
+    """Scale rows to length 1, if there are several columns.
 
     Parameters
     ----------
+    U : array of shape (n, columns)
+        An embedding.
+
+    Returns
+    -------
+    array of shape (n, columns)
+        The rows; those of a single column stay as they are.
+    """
+    return unit_rows(U) if U.shape[1] > 1 else U
+
+
+def cluster_rows(U: np.ndarray, k: int, random_state: Any = None) -> np.ndarray:
+    """Cluster the rows of an embedding by k-means, scaled as by `normalize_rows`.
+
+    Parameters
+    ----------
+    U : array of shape (n, columns)
+        An embedding.
+    k : int
+        The number of clusters.
+    random_state : int, RandomState, optional
+        Seed of k-means.
+
+    Returns
+    -------
+    array of shape (n,)
+        The cluster of each row, from 0.
+    """
+    return KMeans(k, n_init=10, random_state=random_state).fit_predict(normalize_rows(U))
+
+
+def cluster_rows_given(U: np.ndarray, k: int, given, random_state=None, max_iter=300) -> np.ndarray:
+    """Cluster the rows of an embedding by k-means, where some rows keep the cluster that is known.
+
+    Parameters
+    ----------
+    U : array of shape (n, columns)
+        An embedding, whose rows are scaled as by `normalize_rows`.
+    k : int
+        The number of clusters.
     given : array of shape (n,)
         The cluster of a row, from 0, or -1 where it is not known.
+    random_state : int, RandomState, optional
+        Seed of k-means.
+    max_iter : int, default=300
+        Most iterations.
+
+    Returns
+    -------
+    array of shape (n,)
+        The cluster of each row.
 
     Notes
     -----
-    Constrained k-means (Basu, Banerjee and Mooney 2002). It starts from the clusters of k-means
-    alone, each named after the rows given to it so that as many as can be are named rightly.
+    This is constrained k-means. It starts from the clusters of k-means alone, which are named
+    after the rows given to them so that as many as can be have the right name.
+
+    References
+    ----------
+    Basu, Banerjee and Mooney 2002, Semi-supervised clustering by seeding.
 
     Examples
     --------
@@ -43,7 +88,8 @@ def cluster_rows_given(U, k, given, random_state=None, max_iter=300):
     """
     rows, known = normalize_rows(U), given >= 0
     free = KMeans(k, n_init=10, random_state=random_state).fit(rows)
-    centres, labels = free.cluster_centers_[_matched(free.labels_, given, k)[0]], None
+    centres = free.cluster_centers_[_matched(free.labels_, given, k)[0]]
+    labels: Any = None
     for _ in range(max_iter):
         found = np.where(known, given, cdist(rows, centres).argmin(axis=1))
         if labels is not None and (found == labels).all():
@@ -63,33 +109,65 @@ def _matched(labels, given, k):
     return pairs[1], int(together[pairs].sum())
 
 
-def agreement(labels, given, k):
-    """The share of given labels (n,), -1 if not known, that k clusters agree with, at best named.
+def agreement(labels: np.ndarray, given: np.ndarray, k: int) -> float:
+    """Return the share of given labels that clusters agree with, under the best names for them.
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        The cluster of each row, from 0.
+    given : array of shape (n,)
+        What is known of it, -1 for nothing.
+    k : int
+        The number of clusters.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
 
     Examples
     --------
     >>> import numpy as np
     >>> from ismlit.estimators.clusters import agreement
-    >>> agreement(np.array([1, 1, 0, 0]), np.array([0, -1, 1, 0]), 2)  # the last one is not
-    0.6666666666666666
+    >>> share = agreement(np.array([1, 1, 0, 0]), np.array([0, -1, 1, 0]), 2)  # the last one is not
+    >>> round(share, 2)
+    0.67
     """
     return _matched(labels, given, k)[1] / int((given >= 0).sum())
 
 
-def embedding_silhouette(U, labels):
-    """How well the clusters of an embedding U (n, k) stand apart: a criterion that sees no classes.
+def embedding_silhouette(U: np.ndarray, labels: Any) -> float:
+    """Measure how well the clusters of an embedding stand apart, without knowing classes.
 
-    The mean silhouette of its rows, scaled to length 1 if there are several columns; -1 where a
-    cluster is smaller than a quarter of an equal share, as a bandwidth far too small makes them.
-    To three digits, so that between equals no rounding decides. Claim: new-silhouette.
+    It is the mean silhouette of the rows, scaled as by `normalize_rows`. A bandwidth that is far
+    too small makes tiny clusters, which would score well, so that these score -1.
+
+    Parameters
+    ----------
+    U : array of shape (n, columns)
+        An embedding.
+    labels : array of shape (n,)
+        The cluster of each row.
+
+    Returns
+    -------
+    float
+        The silhouette, from -1 to 1, in three digits so that no rounding decides between equals.
+        It is -1 where a cluster is smaller than a quarter of an equal share.
+
+    References
+    ----------
+    Rousseeuw 1987, Silhouettes: a graphical aid to the interpretation and validation of cluster
+    analysis.
 
     Examples
     --------
     >>> import numpy as np
     >>> from ismlit.estimators.clusters import embedding_silhouette
     >>> U = np.array([[0.5], [0.5], [-0.5], [-0.5], [0.1]])
-    >>> embedding_silhouette(U, [0, 0, 1, 1, 0])
-    0.787
+    >>> round(embedding_silhouette(U, [0, 0, 1, 1, 0]), 2)
+    0.79
     """
     counts = np.unique(labels, return_counts=True)[1]
     if not 2 <= len(counts) < len(labels) or counts.min() < 0.25 * len(labels) / len(counts):

@@ -9,6 +9,7 @@ from sklearn.utils import gen_batches
 from ismlit.estimators.clusters import normalize_rows
 from ismlit.grams import betas, gram
 from ismlit.kernels import Gaussian
+from ismlit.objectives.joint import JointProblem
 
 
 class NystroemEmbedding:
@@ -17,10 +18,13 @@ class NystroemEmbedding:
     Parameters
     ----------
     joint : JointProblem
-        What was solved,
-    W, U : arrays of shape (d, q), (n, columns)
-        and what was found.
+        What was solved.
+    W : array of shape (d, q)
+        The projection that was found.
+    U : array of shape (n, columns)
+        The embedding that was found.
     labels : array of shape (n,)
+        The cluster of each training row.
 
     References
     ----------
@@ -42,7 +46,7 @@ class NystroemEmbedding:
     array([0, 1])
     """
 
-    def __init__(self, joint, W, U, labels):
+    def __init__(self, joint: JointProblem, W: np.ndarray, U: np.ndarray, labels) -> None:
         affinity = joint.affinity(W)
         self.kernel, self.divided, self.centred = joint.kernel, affinity.divided, affinity.centred
         self.points, self.root, self.U = joint.X @ W, affinity.root, U
@@ -57,8 +61,19 @@ class NystroemEmbedding:
         self.named = np.unique(labels)
         self.centres = np.array([rows[labels == c].mean(axis=0) for c in self.named])
 
-    def __call__(self, Z):
-        """The embedding (m, columns) of projected rows Z (m, q)."""
+    def __call__(self, Z: np.ndarray) -> np.ndarray:
+        """Return the embedding of new rows.
+
+        Parameters
+        ----------
+        Z : array of shape (m, q)
+            Projected rows.
+
+        Returns
+        -------
+        array of shape (m, columns)
+            Their embedding.
+        """
         found = []
         for rows in gen_batches(len(Z), 4096):
             K = self._kernel(Z[rows])
@@ -69,8 +84,19 @@ class NystroemEmbedding:
             found.append((K @ self.U - self.mean) / self.values)
         return np.vstack(found)
 
-    def near(self, Z):
-        """Which projected rows Z (m, q) have a training row near, (m,): the kernel is not 0."""
+    def near(self, Z: np.ndarray) -> np.ndarray:
+        """Return which rows have a training row near, so that the kernel is not 0.
+
+        Parameters
+        ----------
+        Z : array of shape (m, q)
+            Projected rows.
+
+        Returns
+        -------
+        array of shape (m,)
+            True where one is near.
+        """
         if not self.local:
             return np.ones(len(Z), dtype=bool)
         sums = [self._kernel(Z[rows]).sum(axis=1) for rows in gen_batches(len(Z), 4096)]
@@ -102,8 +128,19 @@ class NystroemEmbedding:
         u = self.kernel.scale(len(self.points))
         return self.kernel.f(u[squares.argmin(axis=1)][:, None] * u * squares)
 
-    def cluster(self, U):
-        """The cluster of each row of an embedding."""
+    def cluster(self, U: np.ndarray) -> np.ndarray:
+        """Return the cluster of each row of an embedding.
+
+        Parameters
+        ----------
+        U : array of shape (m, columns)
+            An embedding.
+
+        Returns
+        -------
+        array of shape (m,)
+            The names of the nearest clusters.
+        """
         return self.named[cdist(normalize_rows(U), self.centres).argmin(axis=1)]
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable
 from functools import partial
 from numbers import Real
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
@@ -17,93 +18,110 @@ from ismlit.estimators.base import FLOATS, all_or_nothing
 from ismlit.estimators.clustering import BANDWIDTH, ClusteringIKDR
 from ismlit.estimators.clusters import cluster_rows, embedding_silhouette
 from ismlit.estimators.parameters import check_parameters
-from ismlit.gamma import guidance_gamma
+from ismlit.gamma import Gamma, guidance_gamma
 from ismlit.grams import ConstantKernelError
+from ismlit.kernels import Kernel
 from ismlit.messages import warn
 from ismlit.objectives.joint import JointProblem
 from ismlit.solvers.ism import ism
 
-WALK = dict(
+WALK: dict[str, Any] = dict(
     solver=partial(ism, tol=1e-3, max_iter=20, escape=False), max_iter=None, max_turns=10, tol=1e-4
 )
 """Turns from one bandwidth to the next: near enough to be followed."""
 
 
-@dataclass(eq=False, repr=False)
 class KDAC(ClusteringIKDR):
-    """Cluster the data otherwise than they are clustered already (kernel dimension alternative).
+    """Cluster the data in another way than they are clustered already (alternative clustering).
 
-    Maximises ``Tr(U'QU) - weight Tr(F'QF)``, ``Q = H D^(-1/2) K_XW D^(-1/2) H`` with D =
-    diag(K_XW 1), over orthonormal U and W in turns: U should depend on XW, as HSIC measures it,
-    and the known clustering should not. F holds the centred labels, scaled to spectral norm 1.
+    The new clustering and a projection W are learnt together. The clusters should stand apart in
+    XW, and the known clustering should not show there; both are measured by HSIC.
 
     Parameters
     ----------
     n_clusters : int, default=2
         Of the alternative clustering.
     n_components : int, optional
-        Dimension q of the subspace, below the number of features: what W leaves out is where
-        the known clustering can hide. When None, n_clusters, or one less than there are
-        directions in which X varies.
+        Dimension q of the subspace, below the number of features: the known clustering can hide in
+        what W leaves out. When None, n_clusters, or one less than there are directions in which X
+        varies.
     kernel : str or Kernel, default="gaussian"
-        As for `SupervisedIKDR`; its row sums must be positive.
+        As for `SupervisedIKDR`. Its row sums must be positive.
     bandwidth : float, str or function, default="silhouette"
-        As for `UnsupervisedIKDR`, but "silhouette" walks from the widest to the narrowest of its
-        nine bandwidths, each from where the one before ended too, and W starts there.
+        As for `UnsupervisedIKDR`, but "silhouette" goes from the widest to the narrowest of its
+        nine bandwidths, each also from where the one before ended, and W starts there.
     weight : float, default=2.0
         How much the known clustering is avoided, at least 0. The papers' lambda is
         ``weight / ||HY||_2^2``, which is ``weight k / n`` for k balanced classes.
     n_vectors : int, optional
-        Columns of U; n_clusters - 1 when None, since k groups differ in k - 1 centred columns
-        (the thesis takes n_clusters, which rewards one group more than is asked for).
+        Columns of U. When None, n_clusters - 1, since k groups differ in k - 1 centred columns.
+        The thesis takes n_clusters, which rewards one group more than is asked for.
     normalize : {"none", "degrees", "centred"}, default="centred"
-        The affinity Q; "centred" as above and in the thesis, "none" leaves D out.
+        The affinity Q: "centred" as in the Notes and in the thesis; "none" leaves D out.
     init : {"taylor", "pca", "random", "several"} or array, default="taylor"
-        Of the first W. U starts as that part of the embedding of X which is orthogonal to the
-        known labels.
+        The first W. U starts as that part of the embedding of X which is orthogonal to the known
+        labels.
     tol : float, default=1e-6
-        Stop when a turn raises the objective by less than this share.
+        Stop when an iteration raises the objective by less than this share.
     max_iter : int, default=2000
-        Most steps of the solver in a turn.
+        Most steps of the solver in an iteration.
     max_turns : int, default=100
-        Most turns of U and W.
+        Most iterations, each of which renews U and W.
     n_jobs : int, optional
-    callback, verbose
-        As for `UnsupervisedIKDR`.
+        Workers of joblib. None takes as many threads as BLAS would.
+    callback : callable, optional
+        Called after every half of an iteration with an object that has W, U and J.
+    verbose : bool, default=False
+        Print a line after every half of an iteration.
     random_state : int, RandomState, optional
-        For k-means, and for random starts.
+        Seed of k-means and of random starts.
 
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        The alternative clustering, by k-means on the rows of U (scaled to length 1 if there
-        are several columns).
+        The alternative clustering, by k-means on the rows of U (scaled to length 1 if there are
+        several columns).
     embedding_ : array of shape (n_samples, n_vectors)
         U.
     quality_ : float
-        Tr(U'QU), the thesis's CQ: at most n_vectors, and near it also when the bandwidth is
-        far too small.
+        Tr(U'QU), the thesis's CQ: at most n_vectors, and near it also when the bandwidth is far
+        too small.
     novelty_ : float
         Normalised mutual information of ``labels_`` and the known labels (the largest, if there
-        are several): 0 is entirely new. NaN without y.
+        are several). 0 is entirely new. NaN without y.
     W_ : array of shape (n_features, n_components)
         Orthonormal columns; the largest entry of each is positive.
-    mean_, kernel_, converged_, tried_, n_iter_, history_, result_
+    mean_, kernel_, converged_, tried_, n_iter_, history_, result_ : object
         As for `UnsupervisedIKDR`.
 
-    Notes
+    Raises
+    ------
+    ValueError
+        For a parameter that breaks its rule, X that is not finite, or labels that are no
+        clustering.
+
+    Warns
     -----
-    Claims: alg-1, eq-3.2a, kdac-gradient. The published alternation holds D fixed while W moves,
-    and its objective may fall; here it never does.
+    ConvergenceWarning
+        When the objective still changes after `max_turns` iterations.
+    UserWarning
+        When W keeps every direction of X, so that the known clustering cannot be avoided.
 
     See Also
     --------
-    UnsupervisedIKDR : a first clustering.
+    UnsupervisedIKDR : A first clustering.
+
+    Notes
+    -----
+    Maximises ``Tr(U'QU) - weight Tr(F'QF)`` over orthonormal U and W, one after the other, where
+    ``Q = H D^(-1/2) K_XW D^(-1/2) H`` and D = diag(K_XW 1). F holds the centred labels, scaled to
+    spectral norm 1. The published alternation holds D fixed while W moves, and its objective may
+    fall; here it never does.
 
     References
     ----------
-    Niu, Dy and Jordan 2014, Iterative discovery of multiple alternative clustering views.
-    Wu, Ioannidis, Sznaier, Li, Kaeli and Dy 2018, Iterative spectral method for alternative
+    Niu, Dy and Jordan 2014, Iterative discovery of multiple alternative clustering views. Wu,
+    Ioannidis, Sznaier, Li, Kaeli and Dy 2018, Iterative spectral method for alternative
     clustering.
 
     Examples
@@ -119,17 +137,66 @@ class KDAC(ClusteringIKDR):
     (1.0, 0.0)
     """
 
-    _: KW_ONLY
-    weight: float = 2.0
-    n_vectors: int | None = None
-    normalize: str = "centred"
+    quality_: float
+    novelty_: float
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        n_components: int | None = None,
+        kernel: str | Kernel = "gaussian",
+        *,
+        bandwidth: float | str | Callable[[np.ndarray], float] = "silhouette",
+        weight: float = 2.0,
+        n_vectors: int | None = None,
+        normalize: str = "centred",
+        init: str | ArrayLike = "taylor",
+        tol: float = 1e-6,
+        max_iter: int = 2000,
+        max_turns: int = 100,
+        n_jobs: int | None = None,
+        callback: Callable[[Any], object] | None = None,
+        verbose: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.weight = weight
+        self.n_vectors = n_vectors
+        self.normalize = normalize
+        self.init = init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_turns = max_turns
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+        self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X, y=None) -> Self:
-        """Learn from X (n_samples, n_features) and what is known.
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn another clustering of X than the known one.
 
-        y (n_samples,) holds the labels of the known clustering, each value a cluster; or several
-        known clusterings (n_samples, m), one a column; or None: X is clustered a first time.
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows.
+        y : array of shape (n_samples,) or (n_samples, m), optional
+            The labels of the known clustering, each value a cluster; or several known clusterings,
+            one a column. When None, X is clustered for a first time.
+
+        Returns
+        -------
+        KDAC
+            The estimator itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            For a parameter that breaks its rule, X that is not finite, or labels that are no
+            clustering.
         """
         check_parameters(self, bandwidth=BANDWIDTH)
         X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
@@ -178,11 +245,21 @@ class KDAC(ClusteringIKDR):
         return min(self.n_clusters, max(rank - 1, 1))  # all would leave nothing to choose
 
 
-def novelty(labels, y):
-    """The normalised mutual information of labels (n,) and the known y (n,) or (n, m): the largest.
+def novelty(labels: Any, y: Any) -> float:
+    """Measure how much a clustering has in common with known ones.
 
-    0 for a clustering that is entirely new, and for one that puts all samples together. Claim:
-    eq-2.15.
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        The clustering.
+    y : array of shape (n,) or (n, m)
+        The known clustering, or several, one a column.
+
+    Returns
+    -------
+    float
+        The largest normalised mutual information with a known clustering: 0 for a clustering that
+        is entirely new, and for one that puts all samples together.
 
     Examples
     --------
@@ -197,8 +274,26 @@ def novelty(labels, y):
     return max(normalized_mutual_info_score(column, labels) for column in known.T)
 
 
-def clusterings(y, n):
-    """Known labels as numbers, one clustering a column (n, m); a ValueError for bad ones."""
+def clusterings(y: Any, n: int) -> np.ndarray:
+    """Return known clusterings as numbers.
+
+    Parameters
+    ----------
+    y : array of shape (n,) or (n, m)
+        Labels of any kind; one clustering a column.
+    n : int
+        The number of samples of X.
+
+    Returns
+    -------
+    array of shape (n, m)
+        The labels from 0.
+
+    Raises
+    ------
+    ValueError
+        If y has another number of rows, mixes words and numbers, or holds a response.
+    """
     y = check_array(y, ensure_2d=False, dtype=None)
     columns = y.reshape(len(y), -1)
     if len(columns) != n:
@@ -214,7 +309,20 @@ def clusterings(y, n):
     return np.column_stack([np.unique(c, return_inverse=True)[1] for c in columns.T])
 
 
-def to_differ_from(known, weight):
-    """The part of Gamma that penalises the clusterings `known` (n, m)."""
+def to_differ_from(known: Any, weight: float) -> Gamma:
+    """Return the part of Gamma that penalises known clusterings.
+
+    Parameters
+    ----------
+    known : array of shape (n, m)
+        The clusterings, one a column.
+    weight : float
+        How much they are avoided.
+
+    Returns
+    -------
+    Gamma
+        With negative weights s.
+    """
     first, *others = (guidance_gamma(column, -weight) for column in known.T)
     return sum(others, start=first)

@@ -1,8 +1,13 @@
-"""The parameters that estimators share, and the rule of each."""
+"""The parameters that estimators share, and the rule of each.
+
+A rule is a pair: a test of a value, and what it admits in words.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +16,25 @@ from ismlit.kernels import Kernel
 from ismlit.objectives.affinity import NORMALIZE
 from ismlit.solvers.starts import INITS
 
+Rule = tuple[Callable[[Any], bool], str]
 
-def is_integer_at_least(value, least):
-    """Whether a value is a whole number of at least so much."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+
+def is_integer_at_least(value: Any, least: int) -> bool:
+    """Return whether a value is a whole number of at least some size.
+
+    Parameters
+    ----------
+    value : object
+        What was given. True and False do not count as numbers.
+    least : int
+        The smallest number allowed.
+
+    Returns
+    -------
+    bool
+        True if it is.
+    """
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
 def _number(value, least, strict=False):
@@ -26,13 +46,35 @@ def _array(value):
     return not isinstance(value, str) and np.ndim(value) >= 1
 
 
-def one_of(*names):
-    """The rule of a word from a list."""
+def one_of(*names: str) -> Rule:
+    """Make the rule that admits the words of a list.
+
+    Parameters
+    ----------
+    *names : str
+        The words.
+
+    Returns
+    -------
+    tuple of (test, words)
+        The rule.
+    """
     return lambda value: isinstance(value, str) and value in names, f"one of {names}"
 
 
-def rule(*parts):
-    """A rule that admits what any of its parts admits."""
+def rule(*parts: Rule) -> Rule:
+    """Make a rule that admits what any of its parts admits.
+
+    Parameters
+    ----------
+    *parts : tuple of (test, words)
+        Rules.
+
+    Returns
+    -------
+    tuple of (test, words)
+        The rule.
+    """
     tests = [test for test, _ in parts]
     words = " or ".join(text for _, text in parts)
     return lambda value: any(test(value) for test in tests), words
@@ -72,8 +114,15 @@ PARAMETERS = {
 """What each parameter may be: (test, words). One word means one thing in every estimator."""
 
 
-def check_parameters(estimator, **own):
-    """Hold every parameter of an estimator against `PARAMETERS`, or against its `own` rules.
+def check_parameters(estimator: Any, **own: Rule) -> None:
+    """Hold every parameter of an estimator against its rule in `PARAMETERS`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What is to be fitted.
+    **own : tuple of (test, words)
+        Rules of this estimator that differ, by the parameter's name.
 
     Raises
     ------

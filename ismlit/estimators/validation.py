@@ -2,42 +2,91 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from ismlit.gamma import labels_of_a_column
+from ismlit.gamma import known_labels, labels_of_a_column
 
 
-def check_labels(y):
-    """Classes of labels y (n,), sorted; a ValueError for a regression target."""
+def check_labels(y: Any) -> np.ndarray:
+    """Return the classes of labels, and refuse what is no label.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class labels, numbers or words.
+
+    Returns
+    -------
+    array of shape (n_classes,)
+        The classes, sorted.
+
+    Raises
+    ------
+    ValueError
+        If y holds one class, or None, or is a response.
+    """
     y = np.asarray(y)
     if y.dtype == object and any(label is None for label in y):
-        raise ValueError("y holds None: where only some labels are known, use SemiSupervisedIKDR")
-    if y.dtype.kind == "f" and (y % 1).any():
+        row = [label is None for label in y].index(True)
         raise ValueError(
-            "Unknown label type: y holds fractions, which are no labels; use ResponseIKDR for a "
-            "response"
+            f"y holds None in row {row}: where only some labels are known, use SemiSupervisedIKDR"
+        )
+    if y.dtype.kind == "f" and (y % 1).any():
+        row = int(np.flatnonzero(y % 1)[0])
+        raise ValueError(
+            f"Unknown label type: y holds fractions, such as {y[row]:g} in row {row}, which are no "
+            "labels; use ResponseIKDR for a response"
+        )
+    if y.dtype.kind in "iuf" and (found := len(np.unique(y))) > max(20, len(y) // 3):
+        raise ValueError(
+            f"y holds {found} distinct numbers in {len(y)} samples: that is no class label "
+            "but a response; use ResponseIKDR, or y.astype(str) if they are names of classes"
         )
     check_classification_targets(y)
-    classes = np.unique(y)
-    if y.dtype.kind in "iuf" and len(classes) > max(20, len(y) // 3):
-        raise ValueError(
-            f"y holds {len(classes)} distinct numbers in {len(y)} samples: that is no class label "
-            "but a response; use ResponseIKDR"
-        )
-    return classes
+    return np.unique(y)
 
 
-def one_row_per_sample(y, n):
-    """What is known as an array with n rows; a ValueError for another length or for NaN."""
+def one_row_per_sample(y: Any, n: int) -> np.ndarray:
+    """Return what is known of the rows as an array, and refuse one of another length.
+
+    Parameters
+    ----------
+    y : array of shape (n,) or (n, r)
+        Labels, -1 where none is known; or scores.
+    n : int
+        The number of rows of X.
+
+    Returns
+    -------
+    array of shape (n,) or (n, r)
+        Labels or scores.
+
+    Raises
+    ------
+    ValueError
+        If y has another length, or holds NaN or infinity.
+    """
     y = np.asarray(y)
     if len(y) != n:
         raise ValueError(f"y must have one row per sample: {len(y)} rows for {n} samples")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("y holds NaN or infinity: write -1 where a label is not known")
+        row = int(np.flatnonzero(~np.isfinite(y.reshape(n, -1)).all(axis=1))[0])
+        raise ValueError(
+            f"y holds NaN or infinity in row {row}: write -1 where a label is not known"
+        )
     y = labels_of_a_column(y)
     if y.ndim == 1 and y.dtype.kind == "f" and (y % 1).any():
         raise ValueError("y holds fractions, which are no labels: pass scores as y[:, None]")
+    known = known_labels(y)
+    if known is not None and known.any() and len(set(y[known].tolist())) == 1:
+        raise ValueError(
+            f"y holds one class alone, {y[known][0]!s}, in the {known.sum()} rows where a label is "
+            "known: give some labels of another class, or leave y out to cluster without labels"
+        )
     return y
 
 
@@ -53,3 +102,62 @@ def is_response(y) -> bool:
     """
     y = np.asarray(y)
     return y.dtype.kind == "f" and bool((y % 1).any())
+
+
+READING = re.compile(r"convert|float\(\) argument|DateTime|promote|contains (NaN|infinity)")
+"""What numpy and scikit-learn say of a table that they cannot read as finite numbers."""
+
+
+def explain_column(X: Any, error: BaseException) -> None:
+    """Name the column and the row of X that an error of numpy or scikit-learn is about.
+
+    Parameters
+    ----------
+    X : array or frame of shape (n_samples, n_features)
+        What was to be fitted.
+    error : BaseException
+        What happened. Errors that are not about the values of X are left alone.
+
+    Raises
+    ------
+    ValueError
+        If a column holds words, dates, NaN or infinity: names it, the row and the value.
+    """
+    if not isinstance(error, TypeError | ValueError) or not READING.search(str(error)):
+        return
+    names = [] if hasattr(X, "dask") else [*getattr(X, "columns", ())]
+    table = [np.asarray(X[name]) for name in names]
+    if isinstance(X, np.ndarray | list | tuple):
+        table = [*np.asarray(X).T]
+    for number, values in enumerate(table):
+        fault = _fault(values) if values.ndim == 1 else None
+        if fault is not None:
+            name = repr(names[number]) if names else number
+            raise ValueError(fault.format(f"column {name}")) from error
+
+
+def _fault(values):
+    """What keeps a column (n,) from being finite numbers, as a text with a place for its name."""
+    dates = "{{}} of X holds dates, such as {} in row {}: make numbers of them, such as days"
+    if values.dtype.kind in "mM":
+        return dates.format(values[0], 0)
+    numbers = values.dtype.kind in "fiu"
+    for row in np.flatnonzero(~np.isfinite(values)) if numbers else range(len(values)):
+        value = values[row]
+        if hasattr(value, "isoformat"):
+            return dates.format(value, row)
+        try:
+            number = float(value)
+        except ValueError:
+            return (
+                f"{{}} of X holds words, such as {str(value)!r} in row {row}: encode them, for "
+                "instance by sklearn.preprocessing.OneHotEncoder, or leave the column out"
+            )
+        except TypeError:
+            number = np.nan
+        if not np.isfinite(number):
+            what, cure = ("NaN", "fill gaps by sklearn.impute.SimpleImputer, or leave the row out")
+            if np.isinf(number):
+                what, cure = "infinity", "leave the row out, or write a finite number"
+            return f"Input X contains {what}, in {{}}, row {row}: {cure}"
+    return None

@@ -1,18 +1,35 @@
-"""Orthonormal frames W (d, q): angles, geodesics, leading eigenvectors, first order."""
+"""Orthonormal frames W (d, q): angles, geodesics, eigenvectors, the first-order condition."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 from scipy.linalg import eigh, subspace_angles
 from scipy.sparse.linalg import ArpackError, eigsh
 
-FULL = 400  # features up to which eigenvectors are found directly, else by Lanczos,
+FULL = 400  # With more features eigenvectors are found by Lanczos' method.
 
 
-def principal_angles(W1, W2):
-    """Principal angles in radians, falling, between the spans of W1 and W2 (d, q).
+def principal_angles(W1: ArrayLike, W2: ArrayLike) -> np.ndarray:
+    """Return the principal angles between two subspaces.
+
+    Parameters
+    ----------
+    W1 : array of shape (d, q)
+        A basis of one subspace.
+    W2 : array of shape (d, p)
+        A basis of the other.
+
+    Returns
+    -------
+    array of shape (min(q, p),)
+        The angles in radians, falling.
+
+    References
+    ----------
+    Bjorck and Golub 1973, Numerical methods for computing angles between linear subspaces.
 
     Examples
     --------
@@ -24,8 +41,20 @@ def principal_angles(W1, W2):
     return subspace_angles(np.asarray(W1), np.asarray(W2))
 
 
-def project_out(A, W):
-    """A (..., d, m) minus its part in the span of orthonormal W (d, q).
+def project_out(A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Return what is left of an array when its part in the span of W is taken away.
+
+    Parameters
+    ----------
+    A : array of shape (..., d, m)
+        One matrix or several.
+    W : array of shape (d, q)
+        Orthonormal columns.
+
+    Returns
+    -------
+    array of shape (..., d, m)
+        The difference A - W W' A.
 
     Examples
     --------
@@ -38,10 +67,20 @@ def project_out(A, W):
     return A - W @ (W.T @ A)
 
 
-def column_signs(W):
-    """For each column of W (d, q) the sign (q,) of its largest entry, the first of those as large.
+def column_signs(W: np.ndarray) -> np.ndarray:
+    """Return the sign of the largest entry of each column.
 
-    Entries that differ by less than a millionth count as equal, so that no rounding decides.
+    Of entries that differ by less than a millionth the first counts, so that no rounding decides.
+
+    Parameters
+    ----------
+    W : array of shape (d, q)
+        The columns.
+
+    Returns
+    -------
+    array of shape (q,)
+        The signs, 1 or -1; 0 for a column of zeros.
 
     Examples
     --------
@@ -55,8 +94,18 @@ def column_signs(W):
     return np.sign(W[first, range(W.shape[1])])
 
 
-def fixed_signs(W):
-    """W with each column's sign such that its largest entry is positive.
+def fixed_signs(W: np.ndarray) -> np.ndarray:
+    """Turn each column so that its largest entry is positive.
+
+    Parameters
+    ----------
+    W : array of shape (d, q)
+        The columns.
+
+    Returns
+    -------
+    array of shape (d, q)
+        The columns, or their negatives.
 
     Examples
     --------
@@ -69,8 +118,21 @@ def fixed_signs(W):
     return W * column_signs(W)
 
 
-def projector_distance(W1, W2):
-    """||W1 W1' - W2 W2'||_F = sqrt(2) ||sin(principal angles)|| for orthonormal W1, W2.
+def projector_distance(W1: np.ndarray, W2: np.ndarray) -> float:
+    """Return how far two subspaces lie apart, as the distance of their projectors.
+
+    It is ``||W1 W1' - W2 W2'||_F``, the root of twice the sum of squared sines of the principal
+    angles.
+
+    Parameters
+    ----------
+    W1, W2 : arrays of shape (d, q)
+        Orthonormal bases of the two.
+
+    Returns
+    -------
+    float
+        From 0 for equal subspaces to sqrt(2 q) for orthogonal ones.
 
     Examples
     --------
@@ -85,8 +147,26 @@ def projector_distance(W1, W2):
     return float(np.sqrt(2) * np.linalg.norm(project_out(W2, W1)))
 
 
-def geodesic(W, Z, t):
-    """The point at arc length ``t |Z|`` from W (d, q) along the tangent Z (W'Z = 0).
+def geodesic(W: np.ndarray, Z: np.ndarray, t: float) -> np.ndarray:
+    """Return the frame reached from W along a shortest path of subspaces.
+
+    Parameters
+    ----------
+    W : array of shape (d, q)
+        Where the path begins; orthonormal columns.
+    Z : array of shape (d, q)
+        The direction, a tangent: W'Z = 0.
+    t : float
+        How far to go. The arc length is t times the Frobenius norm of Z, in radians.
+
+    Returns
+    -------
+    array of shape (d, q)
+        Orthonormal columns.
+
+    References
+    ----------
+    Edelman, Arias and Smith 1998, The geometry of algorithms with orthogonality constraints.
 
     Examples
     --------
@@ -101,8 +181,22 @@ def geodesic(W, Z, t):
     return np.linalg.qr(moved @ Vt)[0].astype(W.dtype)
 
 
-def top_eigenvectors(matrix, q):
-    """The q largest algebraic eigenvalues of a symmetric matrix, falling, and their vectors.
+def top_eigenvectors(matrix: np.ndarray, q: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest eigenvalues of a symmetric matrix, and their eigenvectors.
+
+    Parameters
+    ----------
+    matrix : array of shape (d, d)
+        A symmetric matrix.
+    q : int
+        How many are wanted, at most d.
+
+    Returns
+    -------
+    values : array of shape (q,)
+        The largest ones by their sign, not by their size; falling.
+    vectors : array of shape (d, q)
+        The eigenvectors in the same order.
 
     Examples
     --------
@@ -121,11 +215,29 @@ def top_eigenvectors(matrix, q):
     return values[::-1], vectors[:, ::-1]
 
 
-def extreme_eigenvectors(matrix, m, which, tol=1e-9):
-    """The m extreme eigenvalues of a symmetric matrix, rising, and their vectors.
+def extreme_eigenvectors(matrix: np.ndarray, m: int, which: str, tol: float = 1e-9) -> tuple:
+    """Return some eigenvalues from the end of the spectrum, and their eigenvectors.
 
-    `which` is "LA" for the largest, "LM" for the largest in size. By Lanczos where the matrix is
-    large, unless its eigenvalues lie too close for that.
+    A large matrix is left to Lanczos' method, unless its eigenvalues lie too close together for
+    that.
+
+    Parameters
+    ----------
+    matrix : array of shape (d, d)
+        A symmetric matrix.
+    m : int
+        How many are wanted.
+    which : {"LA", "LM"}
+        The largest ones, or those of the largest size.
+    tol : float, default=1e-9
+        Relative accuracy of the eigenvalues by Lanczos.
+
+    Returns
+    -------
+    values : array of shape (m,)
+        The eigenvalues, rising.
+    vectors : array of shape (d, m)
+        The eigenvectors in the same order.
 
     Examples
     --------
@@ -144,19 +256,44 @@ def extreme_eigenvectors(matrix, m, which, tol=1e-9):
     return values[np.sort(order)], vectors[:, np.sort(order)]
 
 
-def canonical_frame(phi, W):
-    """Ritz values of Phi on span(W), falling, and its basis of Ritz vectors with fixed signs."""
+def canonical_frame(phi: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the basis of a subspace that consists of Ritz vectors of Phi.
+
+    Parameters
+    ----------
+    phi : array of shape (d, d)
+        A symmetric matrix.
+    W : array of shape (d, q)
+        An orthonormal basis of the subspace.
+
+    Returns
+    -------
+    values : array of shape (q,)
+        The Ritz values, falling: eigenvalues of Phi where W is stationary.
+    vectors : array of shape (d, q)
+        The Ritz vectors; the largest entry of each is positive.
+    """
     values, rotation = eigh(W.T @ phi @ W)
     return values[::-1], fixed_signs((W @ rotation)[:, ::-1])
 
 
-def nearest_frame(W):
-    """W (d, q), all but orthonormal in single precision, with columns as orthonormal as it allows.
+def nearest_frame(W: np.ndarray) -> np.ndarray:
+    """Make columns in single precision as orthonormal as that precision allows.
 
-    LAPACK's vectors are off by several units of rounding, all in one direction: J then changes
-    with their length, by more than a last step would raise it. One step of Newton's iteration for
+    LAPACK's vectors are off by several units of rounding, all in one direction. J then changes
+    with their length by more than a last step would raise it. One step of Newton's iteration for
     the polar factor, in double precision, leaves the rounding of single entries, which averages
     out.
+
+    Parameters
+    ----------
+    W : array of shape (d, q)
+        Columns that are all but orthonormal.
+
+    Returns
+    -------
+    array of shape (d, q)
+        W itself in double precision; in single precision the nearest frame.
 
     Examples
     --------
@@ -172,8 +309,30 @@ def nearest_frame(W):
     return (1.5 * exact - 0.5 * exact @ (exact.T @ exact)).astype(np.float32)
 
 
-def as_frame(W, d, dtype, name="W"):
-    """A fresh orthonormal basis of the span of W (d, q), which must be nearly orthonormal."""
+def as_frame(W: ArrayLike, d: int, dtype: DTypeLike, name: str = "W") -> np.ndarray:
+    """Return a fresh orthonormal basis of the span of a frame that a user gave.
+
+    Parameters
+    ----------
+    W : array of shape (d, q)
+        Nearly orthonormal columns.
+    d : int
+        The number of rows that it must have.
+    dtype : dtype
+        Type of the result.
+    name : str, default="W"
+        What the user calls it, for messages.
+
+    Returns
+    -------
+    array of shape (d, q)
+        Orthonormal columns.
+
+    Raises
+    ------
+    ValueError
+        If W has another number of rows, or its columns are not orthonormal.
+    """
     W = np.array(W, dtype)
     if W.ndim != 2 or W.shape[0] != d:
         raise ValueError(f"{name} must have shape ({d}, q), got {W.shape}")
@@ -186,8 +345,22 @@ def as_frame(W, d, dtype, name="W"):
     return np.linalg.qr(W)[0]
 
 
-def half_gradient(phi, W):
-    """Phi W - W (W' Phi W), half the Riemannian gradient of J: zero at a stationary point.
+def half_gradient(phi: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Return half the Riemannian gradient of J, which is 0 at a stationary point.
+
+    It is Phi W - W (W' Phi W): the part of Phi W that leaves the span of W.
+
+    Parameters
+    ----------
+    phi : array of shape (d, d)
+        Phi at W.
+    W : array of shape (d, q)
+        Orthonormal columns.
+
+    Returns
+    -------
+    array of shape (d, q)
+        A tangent at W.
 
     Examples
     --------
@@ -200,11 +373,24 @@ def half_gradient(phi, W):
     return project_out(phi @ W, W)
 
 
-def first_order_residual(phi, W):
-    """||Phi W - W (W' Phi W)||_F / ||Phi||_F: 0 when W is stationary, and when Phi is 0.
+def first_order_residual(phi: np.ndarray, W: np.ndarray) -> float:
+    """Return how far W is from being stationary, as a share of Phi.
 
-    Relative to Phi, not to Phi W, which vanishes at a maximum where every chosen eigenvalue
-    is 0 (a Gamma that only penalises).
+    It is ``||Phi W - W (W' Phi W)||_F / ||Phi||_F``, and 0 where Phi is 0. The share is one of Phi
+    and not of Phi W, which vanishes at a maximum where every chosen eigenvalue is 0, as those of a
+    Gamma that only penalises.
+
+    Parameters
+    ----------
+    phi : array of shape (d, d)
+        Phi at W.
+    W : array of shape (d, q)
+        Orthonormal columns.
+
+    Returns
+    -------
+    float
+        0 at a stationary point, at most 1.
 
     Examples
     --------

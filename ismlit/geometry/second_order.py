@@ -1,30 +1,44 @@
-"""The second order of J on the manifold of subspaces: Kd - M, and its smallest eigenvalue."""
+"""Whether a stationary point is a maximum: the matrix Kd - M and its smallest eigenvalue.
+
+At a stationary W, turn the subspace a little along a tangent Z. With Phi held fixed J falls,
+because eigenvalues of Phi are given up for smaller ones; the diagonal matrix Kd collects these
+losses. Phi itself changes as well, and M collects what that change brings. So Kd - M is half of
+minus the Riemannian Hessian of J, and W is a maximum where all its eigenvalues are positive.
+"""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, eigh_tridiagonal, qr
 
 from ismlit.geometry.frames import FULL, extreme_eigenvectors, project_out
 
-BASIS = 1000  # and up to which a scaling has all those of Phi, not the extreme ones alone
-DENSE_LIMIT = 256  # tangent dimension up to which M is formed ...
-DENSE_WORK = 2e7  # ... if so many pairs times directions are enough
-DENSE_ALWAYS = 16  # up to here forming M is no dearer than looking for one eigenvalue
-LONGEST = 120  # Lanczos: products at the most
-SETTLED = 1e-2  # and the residual, as a share of the value, at which it has settled
-DOUBT = 1e-2  # probability with which its bound may be wrong
+BASIS = 1000  # With more features a scaling knows only the extreme eigenvectors of Phi.
+DENSE_LIMIT = 256  # M is not formed for more directions.
+DENSE_WORK = 2e7  # M is not formed either if pairs times directions are more than this.
+DENSE_ALWAYS = 16  # For so few directions forming M costs no more than one eigenvalue does.
+LONGEST = 120  # Lanczos makes at most so many products.
+SETTLED = 1e-2  # Lanczos has settled when its residual is below this share of the value.
+DOUBT = 1e-2  # The bound of Lanczos may be wrong with this probability.
 
 
 class Curvature(NamedTuple):
-    """What a second-order test has found at a W, relative to ``size = ||Phi||``.
+    """The result of a second-order test at some W.
 
-    `value` is a Rayleigh quotient of Kd - M, whose smallest eigenvalue lies between ``value -
-    error`` and ``value``; the error is 0 where the matrix was formed. `eigengap` is the smallest
-    chosen less the largest other eigenvalue of Phi.
+    Attributes
+    ----------
+    value : float
+        A Rayleigh quotient of Kd - M. The smallest eigenvalue lies between ``value - error`` and
+        ``value``.
+    error : float
+        Zero where the matrix was formed, otherwise Lanczos' bound.
+    eigengap : float
+        The smallest chosen eigenvalue of Phi less the largest other one.
+    size : float
+        The Frobenius norm of Phi, which the other numbers are to be compared with.
 
     Examples
     --------
@@ -43,24 +57,26 @@ class Curvature(NamedTuple):
 
 
 class Scaling:
-    """Powers of |Kd| at W on tangents: Kd is what ISM takes for half of minus the Hessian of J.
+    """Powers of the matrix |Kd| at some W, which scale a step as Newton's method would without M.
 
-    From all eigenvectors of Phi, or where it is large from the extreme ones; the others then
-    share their mean.
+    It is made of all eigenvectors of Phi. Where Phi is large only the extreme ones are computed,
+    and the others share their mean eigenvalue.
 
     Parameters
     ----------
     phi : array of shape (d, d)
+        Phi at W.
     W : array of shape (d, q)
-    least : float
-        |Kd| is kept above this share of the largest in its column.
+        Orthonormal columns.
+    least : float, default=0.05
+        |Kd| is kept above this share of the largest entry in its column.
 
     Attributes
     ----------
     W : array of shape (d, q)
         The frame given, its columns turned to Ritz vectors of Phi.
     rotation : array of shape (q, q)
-        By which it was turned.
+        The rotation that turned them.
 
     Examples
     --------
@@ -71,7 +87,7 @@ class Scaling:
     array([0., 2., 2.])
     """
 
-    def __init__(self, phi, W, least=0.05):
+    def __init__(self, phi: np.ndarray, W: np.ndarray, least: float = 0.05) -> None:
         d, q = W.shape
         phi = phi.astype(float, copy=False)
         chosen, self.rotation = eigh(W.T @ phi @ W)
@@ -88,29 +104,51 @@ class Scaling:
         self.sizes = np.maximum(sizes, least)
         self.bulk = np.maximum(of_mean, least) if d > BASIS else None
 
-    def __call__(self, Z, power=-1):
-        """|Kd| to a power, times the tangent Z (d, q)."""
+    def __call__(self, Z: np.ndarray, power: float = -1) -> np.ndarray:
+        """Multiply a tangent by a power of |Kd|.
+
+        Parameters
+        ----------
+        Z : array of shape (d, q)
+            A tangent at W.
+        power : float, default=-1
+            The exponent.
+
+        Returns
+        -------
+        array of shape (d, q)
+            The product.
+        """
         seen = self.V.T @ Z
         found = self.V @ (seen * self.sizes**power)
         return found if self.bulk is None else found + (Z - self.V @ seen) * self.bulk**power
 
     @property
-    def extremes(self):
+    def extremes(self) -> tuple[float, float]:
         """The least and the largest entry of |Kd|."""
         sizes = self.sizes if self.bulk is None else np.vstack([self.sizes, self.bulk])
         return sizes.min(), sizes.max()
 
 
 class SecondOrder:
-    """``Kd - M`` at W (d, q) with Phi = Phi(W), on tangents.
+    """The matrix Kd - M at some W, as products with tangents.
 
-    In coordinates ``B = W_bar' Z`` of shape (d - q, q), W_bar being the other eigenvectors of Phi;
-    where Phi is large these are not computed, and the coordinates are the tangents (d, q).
-    Claims: thm-5.1 (through its exact form), eq-C.66.
+    A tangent Z of shape (d, q) has the coordinates ``B = W_bar' Z`` of shape (d - q, q), where
+    W_bar holds the other eigenvectors of Phi. Where Phi is large these are not computed, and a
+    tangent is its own coordinates.
+
+    Parameters
+    ----------
+    problem : TwiceDifferentiable
+        What is maximised.
+    W : array of shape (d, q)
+        Orthonormal columns.
+    phi : array of shape (d, d)
+        Phi at W.
 
     See Also
     --------
-    ismlit.certify : what a user asks.
+    ismlit.certify : Tests the conditions of a maximum at any W.
 
     References
     ----------
@@ -129,7 +167,7 @@ class SecondOrder:
     (True, True)
     """
 
-    def __init__(self, problem, W, phi):
+    def __init__(self, problem: Any, W: np.ndarray, phi: np.ndarray) -> None:
         d, q = W.shape
         self.problem, self.dtype, self.phi = problem, W.dtype, phi
         self.phi_size = float(np.linalg.norm(phi))
@@ -147,18 +185,18 @@ class SecondOrder:
         return others, complement @ rotation
 
     @property
-    def W_bar(self):
+    def W_bar(self) -> np.ndarray:
         """The other eigenvectors of Phi (d, d - q)."""
         return self._complement[1]
 
     @property
-    def kd(self):
+    def kd(self) -> np.ndarray:
         """The diagonal of Kd in the coordinates of W_bar (size,)."""
         return (self.chosen[None, :] - self._complement[0][:, None]).ravel()
 
     @cached_property
-    def eigengap(self):
-        """Smallest chosen minus largest other eigenvalue of Phi."""
+    def eigengap(self) -> float:
+        """The smallest chosen eigenvalue of Phi less the largest other one."""
         if not self.size:
             return np.inf
         if self.in_basis:
@@ -167,8 +205,19 @@ class SecondOrder:
         rest -= 2 * self.phi_size * self.W @ self.W.T  # W's own zeros go to the far end
         return float(self.chosen[0] - extreme_eigenvectors(rest, 1, "LA")[0][0])
 
-    def m_times(self, B):
-        """M applied to columns of coordinates B (size, m), in one pass over the pairs."""
+    def m_times(self, B: np.ndarray) -> np.ndarray:
+        """Multiply M by columns of coordinates, in one pass over the pairs for each.
+
+        Parameters
+        ----------
+        B : array of shape (size, m)
+            Coordinates of m tangents.
+
+        Returns
+        -------
+        array of shape (size, m)
+            The products.
+        """
         Z = B.T.reshape(-1, *self.shape)
         if self.in_basis:
             Z = np.einsum("di,miq->mdq", self.W_bar, Z)
@@ -179,8 +228,14 @@ class SecondOrder:
             image = np.array([project_out(one, self.W) for one in image])
         return image.reshape(len(Z), -1).T
 
-    def m_dense(self):
-        """M as a symmetric array (size, size); formed once, in one pass."""
+    def m_dense(self) -> np.ndarray:
+        """Return M as an array, which is formed once.
+
+        Returns
+        -------
+        array of shape (size, size)
+            The symmetric matrix.
+        """
         return self._m
 
     @cached_property
@@ -189,13 +244,24 @@ class SecondOrder:
         return (M + M.T) / 2
 
     @property
-    def is_small(self):
+    def is_small(self) -> bool:
         """Whether M is small enough to be formed, given its directions and the pairs."""
         few = self.in_basis and self.size * self.problem.n**2 <= DENSE_WORK
         return 0 < self.size <= (DENSE_LIMIT if few else DENSE_ALWAYS)
 
-    def times(self, b):
-        """(Kd - M) b for coordinates b, in one pass over the pairs."""
+    def times(self, b: np.ndarray) -> np.ndarray:
+        """Multiply Kd - M by the coordinates of one tangent, in one pass over the pairs.
+
+        Parameters
+        ----------
+        b : array of shape (size,)
+            Coordinates of a tangent.
+
+        Returns
+        -------
+        array of shape (size,)
+            The product.
+        """
         if self.in_basis:
             main = self.kd * b
         else:
@@ -203,17 +269,41 @@ class SecondOrder:
             main = (Z * self.chosen - project_out(self.phi @ Z, self.W)).ravel()
         return main - self.m_times(b[:, None])[:, 0]
 
-    def tangent(self, b):
-        """The tangent Z (d, q) at the given W of coordinates b."""
+    def tangent(self, b: np.ndarray) -> np.ndarray:
+        """Return the tangent that has given coordinates.
+
+        Parameters
+        ----------
+        b : array of shape (size,)
+            The coordinates.
+
+        Returns
+        -------
+        array of shape (d, q)
+            A tangent at the W that was given.
+        """
         Z = b.reshape(self.shape)
         return (self.W_bar @ Z if self.in_basis else Z) @ self.rotation.T
 
-    def lowest(self, dense=False, enough=None):
-        """The smallest eigenvalue of Kd - M as a `Curvature`, and its tangent Z at the given W.
+    def lowest(self, dense: bool = False, enough: Any = None) -> tuple[Curvature, np.ndarray]:
+        """Return the smallest eigenvalue of Kd - M, and the tangent along which it is taken.
 
-        M is formed if `dense`, with at most 16 directions, or, up to 256, where Lanczos, which
-        looks for the eigenvalue first, does not settle. With `enough`, Lanczos stops as soon as
-        the value is below minus it, or certain to be positive. Z has shape (d, q) and norm 1.
+        M is formed if there are at most 16 directions. Otherwise Lanczos looks for the eigenvalue;
+        where it does not settle, and there are at most 256 directions, M is formed after all.
+
+        Parameters
+        ----------
+        dense : bool, default=False
+            Form M in any case.
+        enough : float, optional
+            Stop as soon as the value is below minus this, or certain to be positive.
+
+        Returns
+        -------
+        curvature : Curvature
+            The eigenvalue, with the error that it may have.
+        Z : array of shape (d, q)
+            The tangent at the W that was given, of norm 1.
         """
         if self.size == 0:
             return Curvature(np.inf, 0.0, np.inf, self.phi_size), np.zeros_like(self.W)

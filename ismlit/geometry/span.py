@@ -1,15 +1,28 @@
-"""The directions in which samples vary: constant columns, and what others determine, add none."""
+"""The directions in which samples vary: constant and repeated columns add none."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh, svd
 
-CHUNK = 16384  # looked at at once
+CHUNK = 16384  # So many rows are looked at at once.
 
 
-def number_of_directions(X):
-    """In how many directions the rows of X (n, d) vary: the rank of X less its mean, at least 1.
+def number_of_directions(X: ArrayLike) -> int:
+    """Count the directions in which the rows of X vary.
+
+    It is the rank of X less its mean, and at least 1.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Samples in rows.
+
+    Returns
+    -------
+    int
+        From 1 to d.
 
     Examples
     --------
@@ -23,11 +36,23 @@ def number_of_directions(X):
     return max(X.shape[1] if V is None else V.shape[1], 1)
 
 
-def varying_directions(X, mean=0.0):
-    """An orthonormal basis (d, r) of the directions in which X (n, d) varies about its mean.
+def varying_directions(X: np.ndarray, mean: ArrayLike = 0.0) -> np.ndarray | None:
+    """Return a basis of the directions in which the rows of X vary about their mean.
 
-    None where they are all: constant columns and columns that others determine add none. The rank
-    is that of the standardised columns, so that units do not decide it.
+    Constant columns, and columns that others determine, add none. The rank is that of the columns
+    scaled to standard size, so that their units do not decide it.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Samples in rows.
+    mean : array of shape (d,), or 0
+        What is to be subtracted from each row.
+
+    Returns
+    -------
+    array of shape (d, r), or None
+        Orthonormal columns; None where X varies in all d directions.
 
     Examples
     --------

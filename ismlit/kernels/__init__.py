@@ -1,6 +1,6 @@
 """The kernel family of ISM: a formula f(beta) on inner products or on differences."""
 
-from ismlit.kernels._base import PAIRS, Kernel, Sum, symbolic_functions
+from ismlit.kernels._base import PAIRS, Kernel, Product, Sum, symbolic_functions
 from ismlit.kernels._named import (
     Gaussian,
     Linear,
@@ -17,6 +17,7 @@ __all__ = [
     "Linear",
     "Multiquadratic",
     "Polynomial",
+    "Product",
     "RelativeGaussian",
     "Squared",
     "Sum",

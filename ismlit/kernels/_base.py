@@ -1,35 +1,66 @@
-"""The base of the family, and sums: a formula f(beta), and what beta is made of."""
+"""The base of the family: a formula f(beta), what beta is made of, sums and products."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import FrozenInstanceError, dataclass, fields, is_dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
 from inspect import signature
+from typing import Any, Self
 
 import numpy as np
 
 PAIRS = ("inner", "difference")
+Formula = Callable[[Any, Any], Any]
+Multiples = list[tuple[float, np.ndarray]]
 
 
 class Kernel:
-    """A kernel ``k(x, y) = f(beta)``; the base of the family and the way to define your own.
+    """A kernel ``k(x, y) = f(beta)`` of your own, and the base of those that have a name.
+
+    The number beta says how x and y lie to each other when they are seen through a projection W.
+    It is either an inner product or a squared distance. A kernel cannot be changed once it is
+    made; `with_params` gives another one.
 
     Parameters
     ----------
     f : callable ``f(beta, xp)``
         The formula, written with the functions of ``xp`` (numpy, sympy, or another array
-        library), e.g. ``lambda beta, xp: 1 / (1 + beta)``. Its first two derivatives are
-        derived by sympy on first use.
-    pairs : {"inner", "difference"}
+        library), for instance ``lambda beta, xp: 1 / (1 + beta)``. Sympy derives its first two
+        derivatives when they are first needed.
+    pairs : {"inner", "difference"}, default="difference"
         Whether beta is ``x' W W' y`` or ``(x - y)' W W' (x - y)``.
-    name : str, optional
+    name : str, default="user kernel"
         Shown in the repr.
+
+    Attributes
+    ----------
+    argument : float
+        `f_and_derivatives` gets beta multiplied by this number.
+    tends_to_one : bool
+        Whether f tends to 1 for all pairs as its bandwidth grows. J is then the sum of Gamma.
+
+    Raises
+    ------
+    TypeError
+        If f is not a function of ``(beta, xp)``.
+    ValueError
+        If `pairs` is neither of the two words.
+
+    See Also
+    --------
+    Gaussian : The usual choice.
+    ismlit.gram : The kernel of all pairs of rows.
 
     Notes
     -----
-    Claims: def-9 (the family), tab-C.1 (its members). A subclass is a frozen
-    dataclass that defines `f` and `pairs`; `df` and `d2f` are optional faster forms.
+    A subclass is a frozen dataclass that defines `f` and `pairs`. Its `df` and `d2f` are optional
+    faster forms.
+
+    References
+    ----------
+    Wu, Miller, Chang, Sznaier and Dy 2019, Solving interpretable kernel dimensionality reduction.
 
     Examples
     --------
@@ -43,9 +74,10 @@ class Kernel:
     """
 
     pairs: str = "difference"
-    argument: float = 1.0  # by what beta comes multiplied to `f_and_derivatives`
+    argument: float = 1.0
+    tends_to_one: bool = False
 
-    def __init__(self, f, pairs="difference", name="user kernel"):
+    def __init__(self, f: Formula, pairs: str = "difference", name: str = "user kernel") -> None:
         if not callable(f):
             raise TypeError(f"f must be a function of (beta, xp), got {type(f).__name__}")
         try:
@@ -60,32 +92,89 @@ class Kernel:
                 f"pairs of kernel {name!r} must be one of {PAIRS}, got {pairs!r}; "
                 "use 'difference' when f depends on x - y"
             )
-        self._f, self.pairs, self.name = f, pairs, name
+        vars(self).update(_f=f, pairs=pairs, name=name)
 
-    tends_to_one = False  # for all pairs, as its bandwidth grows: J is then the sum of Gamma
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(
+            f"a kernel cannot be changed: kernel.with_params({name}={value!r}) gives another one"
+        )
 
     @property
-    def is_relative(self):
-        """Whether it has a bandwidth for each of the samples it was made of."""
+    def is_relative(self) -> bool:
+        """Whether it has one bandwidth for each of the samples that it was made of."""
         return type(self).scale is not Kernel.scale
 
-    def f(self, beta, xp=np):
-        """The kernel value at `beta` (any shape)."""
-        return self._f(beta, xp)
+    def f(self, beta: Any, xp: Any = np) -> Any:
+        """Return the kernel's value.
 
-    def df(self, beta, xp=np):
-        """First derivative of f; derived by sympy unless a subclass has a faster form."""
+        Parameters
+        ----------
+        beta : array of any shape, or a sympy expression
+            Inner products or squared distances, as `pairs` says.
+        xp : module, default=numpy
+            Whose functions the formula is evaluated with.
+
+        Returns
+        -------
+        array of the shape of beta, or a sympy expression
+            The values f(beta).
+        """
+        return vars(self)["_f"](beta, xp)
+
+    def df(self, beta: Any, xp: Any = np) -> Any:
+        """Return the first derivative of f.
+
+        Sympy derives it, unless a subclass has a faster form.
+
+        Parameters
+        ----------
+        beta : array of any shape, or a sympy expression
+            Inner products or squared distances, as `pairs` says.
+        xp : module, default=numpy
+            Whose functions the formula is evaluated with.
+
+        Returns
+        -------
+        array of the shape of beta, or a sympy expression
+            The values f'(beta).
+        """
         return self._derivative(1, beta, xp)
 
-    def d2f(self, beta, xp=np):
-        """Second derivative of f; derived by sympy unless a subclass has a faster form."""
+    def d2f(self, beta: Any, xp: Any = np) -> Any:
+        """Return the second derivative of f.
+
+        Sympy derives it, unless a subclass has a faster form.
+
+        Parameters
+        ----------
+        beta : array of any shape, or a sympy expression
+            Inner products or squared distances, as `pairs` says.
+        xp : module, default=numpy
+            Whose functions the formula is evaluated with.
+
+        Returns
+        -------
+        array of the shape of beta, or a sympy expression
+            The values f''(beta).
+        """
         return self._derivative(2, beta, xp)
 
-    def f_and_derivatives(self, beta, orders):
-        """f, f' or f'' for each of `orders` as pairs (number, array), whose product it is.
+    def f_and_derivatives(self, beta: np.ndarray, orders: Sequence[int]) -> Multiples:
+        """Return f, f' and f'' together, which can share work.
 
-        `beta` (times `argument`) is scratch and is overwritten. A subclass whose derivatives are
-        multiples of one array returns that array for each of them.
+        A subclass whose derivatives are multiples of one array returns that array for each.
+
+        Parameters
+        ----------
+        beta : array of any shape
+            The betas times `argument`. This array is scratch, and is overwritten.
+        orders : sequence of {0, 1, 2}
+            Which derivatives are wanted.
+
+        Returns
+        -------
+        list of (number, array)
+            One pair for each order; the derivative is their product.
         """
         found = [(self.f, self.df, self.d2f)[order](beta) for order in orders]
         return [(1.0, np.require(values, requirements="W")) for values in found]
@@ -99,7 +188,7 @@ class Kernel:
         return np.broadcast_to(np.asarray(values, dtype=_float(beta)), beta.shape)
 
     @cached_property
-    def _derived(self):  # kept with the kernel, so that `set_params` drops it with the old formula
+    def _derived(self):
         return {order: _symbolic_derivative(self, order) for order in (1, 2)}
 
     @cached_property
@@ -107,33 +196,96 @@ class Kernel:
         compiled = lambda e, b: _sympy().lambdify(b, e, "numpy", cse=True)
         return {order: compiled(*pair) for order, pair in self._derived.items()}
 
-    def __getstate__(self):  # compiled functions do not pickle; they are derived again on use
+    def __getstate__(self):  # Compiled functions do not pickle; they are derived again on use.
         dropped = ("_derived", "_compiled")
         return {key: value for key, value in self.__dict__.items() if key not in dropped}
 
-    def get_params(self, deep=True):
-        """The parameters by name, so that a search reaches them, as in ``kernel__sigma``."""
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        With them a search over an estimator reaches ``kernel__sigma``.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            There for scikit-learn; it makes no difference.
+
+        Returns
+        -------
+        dict
+            What the kernel was made with.
+        """
         if is_dataclass(self):
             return {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"f": self._f, "pairs": self.pairs, "name": self.name}
+        return {name.lstrip("_"): vars(self)[name] for name in ("_f", "pairs", "name")}
 
-    def set_params(self, **params):
-        """Change parameters; scikit-learn's searches do so, on a copy of the kernel."""
-        changed = type(self)(**self.get_params() | params)
-        vars(self).clear()  # with what was derived from the old ones
-        vars(self).update(vars(changed))
-        return self
+    def with_params(self, **params: Any) -> Self:
+        """Return a kernel of the same kind with other parameters.
 
-    def terms(self):
-        """The kernel as ``[(weight, kernel), ...]`` of single formulas."""
+        Parameters
+        ----------
+        **params : dict
+            The parameters that differ, by name.
+
+        Returns
+        -------
+        Kernel
+            A new one; this one stays as it is.
+
+        Raises
+        ------
+        ValueError
+            If the kernel has no parameter of such a name.
+
+        Examples
+        --------
+        >>> from ismlit import Gaussian
+        >>> Gaussian(1.0).with_params(sigma=2.0)
+        Gaussian(sigma=2.0)
+        """
+        own = self.get_params()
+        if unknown := [name for name in params if name not in own]:
+            raise ValueError(f"{self!r} has no parameter {unknown[0]!r}, only {[*own]}")
+        return type(self)(**own | params)
+
+    def terms(self) -> list[tuple[Any, Kernel]]:
+        """Return the kernel as a weighted sum of single formulas.
+
+        Returns
+        -------
+        list of (weight, kernel)
+            One entry, unless it is a `Sum`.
+        """
         return [(1, self)]
 
-    def scale(self, n):
-        """Per-sample factors u (shape (n,)) such that f sees ``u_i u_j beta_ij``, or None."""
+    def scale(self, n: int) -> np.ndarray | None:
+        """Return the factors by which a kernel with a bandwidth per sample multiplies beta.
+
+        Parameters
+        ----------
+        n : int
+            The number of samples that it is used on.
+
+        Returns
+        -------
+        array of shape (n,), or None
+            Numbers u such that f sees ``u_i u_j beta_ij``. None stands for all ones.
+        """
         return None
 
-    def sample(self, rows):
-        """The kernel for some of the samples; another one only if it has a factor for each."""
+    def sample(self, rows: np.ndarray) -> Kernel:
+        """Return the kernel for some of the samples.
+
+        Parameters
+        ----------
+        rows : array of int
+            Which samples are kept.
+
+        Returns
+        -------
+        Kernel
+            Itself, unless it has a bandwidth for each sample.
+        """
         return self
 
     def __add__(self, other):
@@ -141,10 +293,12 @@ class Kernel:
             return NotImplemented
         return Sum(tuple(self.terms()) + tuple(other.terms()))
 
-    def __mul__(self, weight):
-        if isinstance(weight, Kernel):
-            raise TypeError("a product of kernels is not in the ISM family; only sums are")
-        return Sum(tuple((weight * w, kernel) for w, kernel in self.terms()))
+    def __mul__(self, other):
+        if not isinstance(other, Kernel):
+            return Sum(tuple((other * weight, kernel) for weight, kernel in self.terms()))
+        if not isinstance(self, Sum) and not isinstance(other, Sum):
+            return Product(self, other)
+        return Sum(tuple((a * b, Product(k, m)) for a, k in self.terms() for b, m in other.terms()))
 
     __rmul__ = __mul__
 
@@ -181,11 +335,26 @@ def _symbolic_derivative(kernel, order):
 
 
 @lru_cache(maxsize=1)
-def symbolic_functions():
-    """A stand-in for numpy that answers with sympy's functions under numpy's names."""
+def symbolic_functions() -> Any:
+    """Return a stand-in for numpy that has sympy's functions under numpy's names.
+
+    Returns
+    -------
+    object
+        What a formula gets as ``xp`` when it is to become a sympy expression.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> from ismlit.kernels import Multiquadratic, symbolic_functions
+    >>> Multiquadratic(2).f(sympy.Symbol("beta"), symbolic_functions())
+    -sqrt(beta + 4)
+    """
     sp = _sympy()
 
     class SymbolicFunctions:
+        """Sympy's functions under numpy's names."""
+
         _renamed = {"abs": "Abs", "arctan": "atan", "arcsin": "asin", "arccos": "acos"}
         _renamed |= {"power": "Pow", "maximum": "Max", "minimum": "Min"}
 
@@ -225,9 +394,29 @@ def _check_positive(kernel, name):
 
 @dataclass(frozen=True, repr=False)
 class Sum(Kernel):
-    """A conic combination of kernels, e.g. ``2 * Gaussian(1.0) + Polynomial(3)``.
+    """A sum of kernels with weights of at least 0, which ``2 * Gaussian(1.0) + Linear()`` makes.
 
-    Claims: prop-1 (it stays in the family), cor-1 (its Phi is the same combination of Phis).
+    It belongs to the family as its parts do: its Phi is the same weighted sum of theirs.
+
+    Parameters
+    ----------
+    parts : tuple of (weight, kernel)
+        The kernels, which may read different pairs, and their weights.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite.
+
+    See Also
+    --------
+    Product : The product of two kernels.
+
+    Examples
+    --------
+    >>> from ismlit import Gaussian, Linear
+    >>> (2 * Gaussian(1.0) + Linear()).terms()
+    [(2, Gaussian(sigma=1.0)), (1, Linear())]
     """
 
     parts: tuple
@@ -236,39 +425,219 @@ class Sum(Kernel):
         for weight, _ in self.parts:
             if isinstance(weight, int | float | np.number) and not (0 <= weight < np.inf):
                 raise ValueError(
-                    "a conic combination needs finite weights of at least 0, got "
+                    "a sum of kernels needs finite weights of at least 0, got "
                     f"{weight!r}; a negative weight can destroy positive definiteness"
                 )
 
     @property
-    def pairs(self):
+    def pairs(self) -> str:  # type: ignore[override]
+        """The kind of pairs that all parts read, or "mixed"."""
         kinds = {kernel.pairs for _, kernel in self.parts}
         return kinds.pop() if len(kinds) == 1 else "mixed"
 
-    def terms(self):
+    def terms(self) -> list[tuple[Any, Kernel]]:
+        """Return the parts.
+
+        Returns
+        -------
+        list of (weight, kernel)
+            The parts.
+        """
         return list(self.parts)
 
-    def sample(self, rows):
+    def sample(self, rows: np.ndarray) -> Sum:
+        """Return the sum of what the parts are for some of the samples.
+
+        Parameters
+        ----------
+        rows : array of int
+            Which samples are kept.
+
+        Returns
+        -------
+        Sum
+            With the same weights.
+        """
         return Sum(tuple((weight, part.sample(rows)) for weight, part in self.parts))
 
     def _combined(self, name, beta, xp):
-        relative = any(type(kernel).scale is not Kernel.scale for _, kernel in self.parts)
-        if self.pairs == "mixed" or relative:
+        if self.pairs == "mixed" or any(kernel.is_relative for _, kernel in self.parts):
             raise ValueError(
                 f"the parts of {self!r} look at different betas, so the sum has no single one; "
                 "use terms() and evaluate each part on its own beta, as gram() does"
             )
         return sum(weight * getattr(kernel, name)(beta, xp) for weight, kernel in self.parts)
 
-    def f(self, beta, xp=np):
+    def f(self, beta: Any, xp: Any = np) -> Any:
+        """Return the weighted sum of the parts' values.
+
+        Parameters
+        ----------
+        beta : array of any shape, or a sympy expression
+            What all parts read.
+        xp : module, default=numpy
+            Whose functions the formulas are evaluated with.
+
+        Returns
+        -------
+        array of the shape of beta, or a sympy expression
+            The values.
+
+        Raises
+        ------
+        ValueError
+            If the parts do not read one and the same beta.
+        """
         return self._combined("f", beta, xp)
 
-    def df(self, beta, xp=np):
+    def df(self, beta: Any, xp: Any = np) -> Any:
+        """Return the weighted sum of the parts' first derivatives.
+
+        Parameters
+        ----------
+        beta : array of any shape, or a sympy expression
+            What all parts read.
+        xp : module, default=numpy
+            Whose functions the formulas are evaluated with.
+
+        Returns
+        -------
+        array of the shape of beta, or a sympy expression
+            The derivatives.
+        """
         return self._combined("df", beta, xp)
 
-    def d2f(self, beta, xp=np):
+    def d2f(self, beta: Any, xp: Any = np) -> Any:
+        """Return the weighted sum of the parts' second derivatives.
+
+        Parameters
+        ----------
+        beta : array of any shape, or a sympy expression
+            What all parts read.
+        xp : module, default=numpy
+            Whose functions the formulas are evaluated with.
+
+        Returns
+        -------
+        array of the shape of beta, or a sympy expression
+            The derivatives.
+        """
         return self._combined("d2f", beta, xp)
 
     def __repr__(self):
         text = lambda weight: str(weight) if _is_symbolic(weight) else f"{weight:g}"
         return " + ".join(f"{text(weight)}*{kernel!r}" for weight, kernel in self.parts)
+
+
+@dataclass(frozen=True, repr=False)
+class Product(Kernel):
+    """The product of two kernels that read the same pairs, which ``Gaussian(1.0) * own`` makes.
+
+    It is a formula of the same beta, and its derivatives follow from theirs by the product rule.
+    If both kernels are positive semidefinite, so is their product (Schur).
+
+    Parameters
+    ----------
+    left, right : Kernel
+        The factors. Both read inner products, or both read differences.
+
+    Raises
+    ------
+    ValueError
+        If the two read different pairs, or one has a bandwidth for each sample.
+
+    See Also
+    --------
+    Sum : A weighted sum, whose parts may read different pairs.
+
+    References
+    ----------
+    Schur 1911, Bemerkungen zur Theorie der beschraenkten Bilinearformen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Gaussian, Kernel
+    >>> kernel = Gaussian(1.0) * Kernel(lambda beta, xp: 1 / (1 + beta), name="rational")
+    >>> kernel.f(np.array([0.0, 1.0])).round(3)  # exp(-1/2) / 2 = 0.303
+    array([1.   , 0.303])
+    """
+
+    left: Kernel
+    right: Kernel
+
+    def __post_init__(self):
+        kinds = [kernel.pairs for kernel in (self.left, self.right)]
+        if kinds[0] != kinds[1] or self.left.is_relative or self.right.is_relative:
+            raise ValueError(
+                "a product of kernels is in the family where both read the same pairs, with one "
+                f"bandwidth for all samples; got {self.left!r} ({kinds[0]}) and {self.right!r} "
+                f"({kinds[1]}). A sum has no such rule"
+            )
+
+    @property
+    def pairs(self) -> str:  # type: ignore[override]
+        """The kind of pairs that both factors read."""
+        return self.left.pairs
+
+    @property
+    def tends_to_one(self) -> bool:  # type: ignore[override]
+        """Whether both factors tend to 1 as their bandwidth grows."""
+        return self.left.tends_to_one and self.right.tends_to_one
+
+    def f(self, beta: Any, xp: Any = np) -> Any:
+        """Return the product of the two values.
+
+        Parameters
+        ----------
+        beta : array of any shape, or a sympy expression
+            Inner products or squared distances, as `pairs` says.
+        xp : module, default=numpy
+            Whose functions the formulas are evaluated with.
+
+        Returns
+        -------
+        array of the shape of beta, or a sympy expression
+            The values.
+        """
+        return self.left.f(beta, xp) * self.right.f(beta, xp)
+
+    def df(self, beta: Any, xp: Any = np) -> Any:
+        """Return the first derivative by the product rule.
+
+        Parameters
+        ----------
+        beta : array of any shape, or a sympy expression
+            Inner products or squared distances, as `pairs` says.
+        xp : module, default=numpy
+            Whose functions the formulas are evaluated with.
+
+        Returns
+        -------
+        array of the shape of beta, or a sympy expression
+            The derivatives.
+        """
+        a, b = self.left, self.right
+        return a.df(beta, xp) * b.f(beta, xp) + a.f(beta, xp) * b.df(beta, xp)
+
+    def d2f(self, beta: Any, xp: Any = np) -> Any:
+        """Return the second derivative by the product rule.
+
+        Parameters
+        ----------
+        beta : array of any shape, or a sympy expression
+            Inner products or squared distances, as `pairs` says.
+        xp : module, default=numpy
+            Whose functions the formulas are evaluated with.
+
+        Returns
+        -------
+        array of the shape of beta, or a sympy expression
+            The derivatives.
+        """
+        a, b = self.left, self.right
+        outer = a.d2f(beta, xp) * b.f(beta, xp) + a.f(beta, xp) * b.d2f(beta, xp)
+        return outer + 2 * a.df(beta, xp) * b.df(beta, xp)
+
+    def __repr__(self):
+        return f"{self.left!r} * {self.right!r}"

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ismlit.kernels._base import Kernel, _check_positive, _is_number, _is_symbolic
+from ismlit.kernels._base import Kernel, Multiples, _check_positive, _is_number, _is_symbolic
 
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """f(beta) = beta on inner products. Claims: tab-5.3-linear, eq-C.1.
+    """The linear kernel, the inner product of two samples: f(beta) = beta.
+
+    See Also
+    --------
+    Squared : Gives the same W where Gamma is centred.
 
     Examples
     --------
@@ -26,22 +31,26 @@ class Linear(Kernel):
 
     pairs = "inner"
 
-    def f(self, beta, xp=np):
+    def f(self, beta: Any, xp: Any = np) -> Any:
         return 1 * beta
 
-    def df(self, beta, xp=np):
+    def df(self, beta: Any, xp: Any = np) -> Any:
         return beta * 0 + 1
 
-    def d2f(self, beta, xp=np):
+    def d2f(self, beta: Any, xp: Any = np) -> Any:
         return beta * 0
 
 
 @dataclass(frozen=True)
 class Squared(Kernel):
-    """f(beta) = -beta on differences: minus the squared distance. Claim: tab-5.3-squared.
+    """Minus the squared distance of two samples: f(beta) = -beta on differences.
 
-    The thesis prints +beta, which is a distance, not a similarity. The negative is
-    conditionally positive definite, which suffices wherever Gamma is centred.
+    The thesis prints +beta, which is a distance and no similarity. The negative is conditionally
+    positive definite, which is enough wherever Gamma is centred.
+
+    See Also
+    --------
+    Linear : Gives the same W where Gamma is centred.
 
     Examples
     --------
@@ -57,21 +66,34 @@ class Squared(Kernel):
 
     pairs = "difference"
 
-    def f(self, beta, xp=np):
+    def f(self, beta: Any, xp: Any = np) -> Any:
         return -beta
 
-    def df(self, beta, xp=np):
+    def df(self, beta: Any, xp: Any = np) -> Any:
         return beta * 0 - 1
 
-    def d2f(self, beta, xp=np):
+    def d2f(self, beta: Any, xp: Any = np) -> Any:
         return beta * 0
 
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """f(beta) = (beta + c)^degree on inner products. Claims: tab-5.3-polynomial, eq-C.2.
+    """The polynomial kernel: f(beta) = (beta + c)^degree on inner products.
 
-    Not invariant to translation: centre X first (every estimator of the package does).
+    It changes when all samples are moved by the same vector. So centre the columns of X first, as
+    every estimator of this package does.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        At least 1.
+    c : float, default=1.0
+        The constant, which weighs the lower powers.
+
+    Raises
+    ------
+    ValueError
+        If degree is not a whole number of at least 1, or c is not a finite number.
 
     Examples
     --------
@@ -95,22 +117,23 @@ class Polynomial(Kernel):
         if not _is_number(self.c):
             raise ValueError(f"c must be a finite number, got {self.c!r}")
 
-    def f(self, beta, xp=np):
+    def f(self, beta: Any, xp: Any = np) -> Any:
         return _power(beta + self.c, self.degree)
 
-    def df(self, beta, xp=np):
+    def df(self, beta: Any, xp: Any = np) -> Any:
         return self.degree * _power(beta + self.c, self.degree - 1)
 
-    def d2f(self, beta, xp=np):
+    def d2f(self, beta: Any, xp: Any = np) -> Any:
         if self.degree == 1:
             return beta * 0
         return self.degree * (self.degree - 1) * _power(beta + self.c, self.degree - 2)
 
-    def f_and_derivatives(self, beta, orders):
+    def f_and_derivatives(self, beta: np.ndarray, orders: Sequence[int]) -> Multiples:
         if max(orders) > self.degree or self.degree > 8:
             return super().f_and_derivatives(beta, orders)
         beta += self.c
-        powers, factors = {}, (1, self.degree, self.degree * (self.degree - 1))
+        powers: dict[int, np.ndarray] = {}
+        factors = (1, self.degree, self.degree * (self.degree - 1))
         for order in sorted(set(orders), reverse=True):  # each from the one below
             lower = powers.get(order + 1)
             powers[order] = _power(beta, self.degree - order) if lower is None else lower * beta
@@ -130,29 +153,47 @@ def _power(x, p):
 class _Exponential(Kernel):
     """f(beta) = exp(-rate beta), whose derivatives are multiples of itself."""
 
-    def f(self, beta, xp=np):
+    rate: Any
+
+    def f(self, beta: Any, xp: Any = np) -> Any:
         return xp.exp(-self.rate * beta)
 
-    def df(self, beta, xp=np):
+    def df(self, beta: Any, xp: Any = np) -> Any:
         return -self.rate * self.f(beta, xp)
 
-    def d2f(self, beta, xp=np):
+    def d2f(self, beta: Any, xp: Any = np) -> Any:
         return self.rate**2 * self.f(beta, xp)
 
     @property
-    def argument(self):
+    def argument(self) -> float:  # type: ignore[override]
         return -float(self.rate)
 
-    def f_and_derivatives(self, beta, orders):
+    def f_and_derivatives(self, beta: np.ndarray, orders: Sequence[int]) -> Multiples:
         values = np.exp(beta, out=beta)  # one exponential for all orders
         return [(self.argument**order, values) for order in orders]
 
 
 @dataclass(frozen=True)
 class Gaussian(_Exponential):
-    """f(beta) = exp(-beta / (2 sigma^2)) on differences. Claims: tab-5.3-gaussian, eq-C.3.
+    """The Gaussian kernel: f(beta) = exp(-beta / (2 sigma^2)) on differences.
 
-    sigma is in the units of the projected data.
+    It is near 1 for two samples that are much closer than sigma, and near 0 for two that are much
+    farther apart.
+
+    Parameters
+    ----------
+    sigma : float
+        The bandwidth, above 0, in the units of the projected data.
+
+    Raises
+    ------
+    ValueError
+        If sigma is not a positive, finite number.
+
+    See Also
+    --------
+    ismlit.median_distance : The usual bandwidth.
+    RelativeGaussian : One bandwidth for each sample.
 
     Examples
     --------
@@ -174,16 +215,32 @@ class Gaussian(_Exponential):
         _check_positive(self, "sigma")
 
     @property
-    def rate(self):
+    def rate(self) -> float:  # type: ignore[override]
+        """The number that beta is multiplied by in the exponent, up to its sign."""
         return 1 / (2 * self.sigma**2)
 
 
 @dataclass(frozen=True)
 class Multiquadratic(Kernel):
-    """f(beta) = -sqrt(beta + c^2) on differences. Claims: tab-5.3-multiquadratic, eq-C.5.
+    """The negative multiquadratic kernel: f(beta) = -sqrt(beta + c^2) on differences.
 
-    Conditionally positive definite; the thesis prints the opposite sign. c > 0, since at
-    c = 0 the formula has no derivative at beta = 0.
+    It falls with the distance as a straight line does, so that far samples still count. It is
+    conditionally positive definite; the thesis prints the opposite sign, which is a distance.
+
+    Parameters
+    ----------
+    c : float, default=1.0
+        Above 0, in the units of the projected data. The formula would have no
+        derivative at beta = 0 if c were 0.
+
+    Raises
+    ------
+    ValueError
+        If c is not a positive, finite number.
+
+    References
+    ----------
+    Hardy 1971, Multiquadric equations of topography and other irregular surfaces.
 
     Examples
     --------
@@ -200,13 +257,13 @@ class Multiquadratic(Kernel):
     def __post_init__(self):
         _check_positive(self, "c")
 
-    def f(self, beta, xp=np):
+    def f(self, beta: Any, xp: Any = np) -> Any:
         return -xp.sqrt(beta + self.c**2)
 
-    def f_and_derivatives(self, beta, orders):
+    def f_and_derivatives(self, beta: np.ndarray, orders: Sequence[int]) -> Multiples:
         beta += self.c**2
         root = np.sqrt(beta, out=beta)
-        inverse = 1 / root if max(orders) else None
+        inverse = 1 / root if max(orders) else root
         forms = (
             lambda: (-1.0, root),
             lambda: (-0.5, inverse),
@@ -217,13 +274,30 @@ class Multiquadratic(Kernel):
 
 @dataclass(frozen=True, eq=False)
 class RelativeGaussian(_Exponential):
-    """exp(-beta / (2 sigma_i sigma_j)): one bandwidth per sample. Claims: eq-C.15, eq-C.39.
+    """The self-tuning Gaussian kernel: exp(-beta / (2 sigma_i sigma_j)), one bandwidth per sample.
+
+    Where samples lie dense their bandwidths are small, so that groups of different density are seen
+    alike. The formula itself is exp(-beta/2), applied to ``beta / (sigma_i sigma_j)``.
 
     Parameters
     ----------
     sigmas : array of shape (n,)
-        Bandwidths of the n samples; `neighbour_distance` is the usual choice. The
-        formula itself is exp(-beta/2), applied to ``beta / (sigma_i sigma_j)``.
+        The positive bandwidths of the n samples, in the units of the projected data.
+        `neighbour_distance` is the usual choice. The array is not copied.
+
+    Raises
+    ------
+    ValueError
+        If sigmas are not n positive, finite numbers.
+
+    See Also
+    --------
+    Gaussian : One bandwidth for all.
+    ismlit.bandwidth.neighbour_distance : The distance to the k-th neighbour of each row.
+
+    References
+    ----------
+    Zelnik-Manor and Perona 2004, Self-tuning spectral clustering.
 
     Examples
     --------
@@ -258,7 +332,24 @@ class RelativeGaussian(_Exponential):
         symbolic = sigmas.size and all(map(_is_symbolic, sigmas.flat))
         return sigmas if symbolic else sigmas.astype(float)
 
-    def scale(self, n):
+    def scale(self, n: int) -> np.ndarray:
+        """Return the inverse bandwidths, by which beta is multiplied on either side.
+
+        Parameters
+        ----------
+        n : int
+            The number of samples that the kernel is used on.
+
+        Returns
+        -------
+        array of shape (n,)
+            The inverse bandwidths.
+
+        Raises
+        ------
+        ValueError
+            If there are more or fewer bandwidths than samples.
+        """
         sigmas = self._bandwidths()
         if len(sigmas) != n:
             raise ValueError(
@@ -267,7 +358,19 @@ class RelativeGaussian(_Exponential):
             )
         return 1 / sigmas
 
-    def sample(self, rows):
+    def sample(self, rows: np.ndarray) -> RelativeGaussian:
+        """Return the kernel with the bandwidths of some of the samples.
+
+        Parameters
+        ----------
+        rows : array of int
+            Which samples are kept.
+
+        Returns
+        -------
+        RelativeGaussian
+            The kernel for them.
+        """
         return RelativeGaussian(np.asarray(self.sigmas)[rows])
 
     def __repr__(self):

@@ -1,8 +1,9 @@
-"""The affinity whose leading eigenvectors are the best embedding U for a given W."""
+"""The affinity matrix whose leading eigenvectors are the best embedding U for a given W."""
 
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy.linalg import orth
@@ -12,39 +13,66 @@ from sklearn.utils import check_array
 from ismlit.gamma import centre
 from ismlit.geometry.frames import project_out, top_eigenvectors
 from ismlit.grams import ConstantKernelError, gram
+from ismlit.objectives.pairs import Pairs
 
-DENSE_SAMPLES = 1500  # up to here the affinity is formed and decomposed directly
+DENSE_SAMPLES = 1500  # With more samples the affinity is not formed.
 NORMALIZE = ("none", "degrees", "centred")
-"""Which affinity: HKH; D^(-1/2) K D^(-1/2); or H D^(-1/2) K D^(-1/2) H."""
+"""The names of the affinities HKH, D^(-1/2) K D^(-1/2), and H D^(-1/2) K D^(-1/2) H."""
 
 
-def check_normalize(normalize):
-    """A ValueError unless `normalize` is one of the three."""
+def check_normalize(normalize: object) -> str:
+    """Refuse a name of an affinity that is not known.
+
+    Parameters
+    ----------
+    normalize : object
+        What was given.
+
+    Returns
+    -------
+    str
+        The name itself.
+
+    Raises
+    ------
+    ValueError
+        Unless it is one of `NORMALIZE`.
+    """
     if not (isinstance(normalize, str) and normalize in NORMALIZE):
         raise ValueError(f"normalize must be one of {NORMALIZE}, got {normalize!r}")
     return normalize
 
 
 class Affinity:
-    """HKH, or with degrees, at W: products with blocks of vectors, and leading eigenvectors.
+    """The affinity matrix of the samples seen through W: products with it, and its eigenvectors.
 
     Parameters
     ----------
     pairs : Pairs
         The samples and the kernel.
     W : array of shape (d, q), optional
-        The identity when None.
-    normalize : {"none", "degrees", "centred"}
-        "none": HKH, whose trace with UU' is HSIC (up to its factor). "degrees": ``D^(-1/2) K
-        D^(-1/2)``, not centred, as in spectral clustering. "centred": ``H D^(-1/2) K D^(-1/2)
-        H``, the HSIC of the normalised kernel (eq-3.3, eq-4.6).
+        The projection; the identity when None.
+    normalize : {"none", "degrees", "centred"}, default="none"
+        "none": HKH, whose trace with UU' is HSIC up to its factor. "degrees": ``D^(-1/2) K
+        D^(-1/2)``, not centred, as in spectral clustering. "centred": ``H D^(-1/2) K D^(-1/2) H``,
+        which gives the HSIC of the normalised kernel.
     away : array of shape (n, m), optional
-        Directions that U must be orthogonal to, e.g. centred indicators of a known clustering.
+        Directions that U must be orthogonal to, such as the centred indicators of a known
+        clustering.
 
     Attributes
     ----------
     degrees : array of shape (n,), or None
-        D = diag(K 1), if it normalises.
+        The row sums of K, if the affinity is divided by them.
+
+    Raises
+    ------
+    ValueError
+        If `normalize` is not known, or a degree is not positive.
+
+    References
+    ----------
+    Ng, Jordan and Weiss 2002, On spectral clustering: analysis and an algorithm.
 
     Examples
     --------
@@ -58,7 +86,9 @@ class Affinity:
     array([1.  , 1.  , 0.24])
     """
 
-    def __init__(self, pairs, W=None, normalize="none", away=None):
+    degrees: Any
+
+    def __init__(self, pairs: Pairs, W: Any = None, normalize: str = "none", away: Any = None):
         check_normalize(normalize)
         self.n, self.dtype, self.kernel = pairs.n, pairs.dtype, pairs.kernel
         self.centred, self.divided = normalize != "degrees", normalize != "none"
@@ -70,16 +100,33 @@ class Affinity:
         if away is not None:
             self.known = orth(check_array(away, dtype=self.dtype), 1e-10)
 
-    def __matmul__(self, V):
-        """The affinity times V (n, m), seen away from what is known."""
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        """Multiply the affinity by vectors; what is known is projected out before and after.
+
+        Parameters
+        ----------
+        V : array of shape (n, m)
+            The vectors.
+
+        Returns
+        -------
+        array of shape (n, m)
+            The products.
+        """
         V = self._rest(project_out(V.reshape(self.n, -1), self.known))
         return project_out(self._rest((self.K @ (V / self.root)) / self.root), self.known)
 
     def _rest(self, V):
         return centre(V) if self.centred else V
 
-    def dense(self):
-        """The affinity (n, n), from K formed at once."""
+    def dense(self) -> np.ndarray:
+        """Return the affinity as an array, from K formed at once.
+
+        Returns
+        -------
+        array of shape (n, n)
+            The matrix.
+        """
         if not self.divided:  # for the degrees the pairs have been visited already
             self.pairs.count.passes += 1
         A = gram(self.kernel, self.pairs.X, self.W) / self.root / np.transpose(self.root)
@@ -87,19 +134,36 @@ class Affinity:
             A = project_out(self._rest(A), self.known).T
         return A
 
-    def leading(self, k, dense=DENSE_SAMPLES, near=None):
-        """The k leading eigenvectors U (n, k) and their eigenvalues, falling.
+    def leading(self, k: int, dense: int = DENSE_SAMPLES, near: Any = None) -> tuple:
+        """Return the leading eigenvectors, which are the best embedding.
 
-        Directly with up to so many samples as `dense` says, else by Lanczos; from a block of at
-        least k vectors `near` to them, where there is one, by LOBPCG, whose products are of all
-        columns at once: where eigenvalues nearly coincide Lanczos needs a hundred of them.
+        Parameters
+        ----------
+        k : int
+            How many.
+        dense : int, default=1500
+            With at most so many samples the matrix is formed and decomposed directly; otherwise
+            its eigenvectors are found by Lanczos' method.
+        near : array of shape (n, m), optional
+            At least k vectors near to the eigenvectors. LOBPCG then starts from them. Its products
+            are of all columns at once, which helps where eigenvalues nearly coincide, since
+            Lanczos needs a hundred products there.
+
+        Returns
+        -------
+        U : array of shape (n, k)
+            The eigenvectors.
+        values : array of shape (k,)
+            Their eigenvalues, falling.
 
         Raises
         ------
         ismlit.grams.ConstantKernelError
-            If the affinity, centred, is zero up to rounding: a bandwidth far above the distances.
+            If the affinity, centred, is zero up to rounding: the bandwidth is far above the
+            distances.
         ValueError
-            For a k that leaves no room: at most n less the rank of `away`, less one if centred.
+            If there is no room for k columns: at most n less the rank of `away`, less one if
+            centred.
         """
         n = self.n
         if not 1 <= k <= n:

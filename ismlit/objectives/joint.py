@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator
 
 from ismlit.gamma import Gamma, embedding_gamma
 from ismlit.kernels import Kernel
@@ -16,20 +18,37 @@ from ismlit.objectives.plain import Problem
 
 @dataclass(frozen=True, eq=False)
 class JointProblem:
-    """max over W and orthonormal U of Tr(U' A_W U), and of what guides it.
+    """The objective of a clustering and a subspace: Tr(U' A_W U), and what guides it.
+
+    It is maximised over W and U, both with orthonormal columns. A_W is the affinity of the samples
+    seen through W.
 
     Parameters
     ----------
     X : array of shape (n, d)
+        Samples in rows.
     kernel : Kernel
-    normalize : {"none", "degrees", "centred"}
+        The kernel.
+    normalize : {"none", "degrees", "centred"}, default="none"
         Which affinity A_W, see `Affinity`.
     guide : Gamma, optional
-        Added to the part of U, and divided by the degrees as that is: labels to differ from
-        (s < 0), as in KDAC (eq-3.2a).
+        Added to the part of U, and divided by the degrees as that is. With negative weights s it
+        holds labels to differ from, as in KDAC.
     fixed : Gamma, optional
         Added without degrees, as the labels of semi-supervised clustering are.
     n_jobs : int, optional
+        Workers of joblib, as for `Problem`.
+    count : Count, optional
+        Where passes over the pairs are counted.
+
+    Raises
+    ------
+    ValueError
+        If `normalize` is not known, or a Gamma is for another number of samples.
+
+    See Also
+    --------
+    ismlit.solvers.alternate.alternate : Solves it.
 
     Examples
     --------
@@ -61,27 +80,66 @@ class JointProblem:
                 check_gamma(name, getattr(self, name), len(X))
 
     @property
-    def pairs(self):
-        """K as an operator."""
+    def pairs(self) -> Pairs:
+        """The kernel matrix as an operator."""
         return Pairs(self.X, self.kernel, self.n_jobs, count=self.count)
 
-    def affinity(self, W, away=None):
-        """A_W, whose leading eigenvectors are the best U."""
+    def affinity(self, W: np.ndarray, away: np.ndarray | None = None) -> Affinity:
+        """Return the affinity at W, whose leading eigenvectors are the best U.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+        away : array of shape (n, m), optional
+            Directions that U must be orthogonal to.
+
+        Returns
+        -------
+        Affinity
+            The matrix as an operator.
+        """
         return Affinity(self.pairs, W, self.normalize, away)
 
-    def given(self, U, K=None):
-        """The problem of W, U (n, k) held; K at the W asked for first, if it is there."""
+    def given(self, U: np.ndarray, K: LinearOperator | None = None) -> Problem | NormalizedProblem:
+        """Return the problem of W alone, with U held fixed.
+
+        Parameters
+        ----------
+        U : array of shape (n, k)
+            The embedding.
+        K : LinearOperator, optional
+            The kernel at the first W that will be asked for, where it has been computed already.
+
+        Returns
+        -------
+        Problem or NormalizedProblem
+            What a solver maximises over W.
+        """
         uncentred = self.normalize == "degrees"
         gamma = Gamma(U, np.ones(U.shape[1])) if uncentred else embedding_gamma(U)
         gamma = gamma if self.guide is None else gamma + self.guide
-        shared = dict(n_jobs=self.n_jobs, count=self.count)
+        shared: dict[str, Any] = dict(n_jobs=self.n_jobs, count=self.count)
         if self.normalize != "none":
             return NormalizedProblem(self.X, gamma, self.kernel, fixed=self.fixed, K=K, **shared)
         gamma = gamma if self.fixed is None else gamma + self.fixed
         return Problem(self.X, gamma, self.kernel, **shared)
 
-    def sample(self, rows):
-        """The same for some of the samples; what guides weighs as much beside U as before."""
+    def sample(self, rows: np.ndarray) -> JointProblem:
+        """Return the same objective for some of the samples.
+
+        What guides the clustering weighs as much beside U as before.
+
+        Parameters
+        ----------
+        rows : array of int
+            Which samples are kept.
+
+        Returns
+        -------
+        JointProblem
+            With a count of passes of its own.
+        """
         share = self.X.shape[0] / len(rows)
         of_k = share if self.normalize == "none" else share**2  # a trace with K grows with n
         return replace(
@@ -94,18 +152,30 @@ class JointProblem:
         )
 
     @property
-    def avoided(self):
-        """Directions (n, m) that the guide penalises, or None."""
+    def avoided(self) -> np.ndarray | None:
+        """The directions (n, m) that the guide penalises, or None."""
         if self.guide is None or not (self.guide.s < 0).any():
             return None
         return self.guide.F[:, self.guide.s < 0]
 
 
 class Envelope:
-    """max over U of a `JointProblem`, as a function of W alone: an objective that can be climbed.
+    """The value function of a `JointProblem`: its maximum over U, as a function of W alone.
 
-    Its gradient at W is that of the problem of W under the best U there (Danskin 1967), wherever
-    the eigenvalues k and k + 1 of the affinity differ. Every value takes new eigenvectors.
+    A solver can climb it. Its gradient at W is that of the problem of W under the best U there
+    (Danskin), wherever the eigenvalues k and k + 1 of the affinity differ. Every value takes new
+    eigenvectors.
+
+    Parameters
+    ----------
+    joint : JointProblem
+        The objective of U and W.
+    k : int
+        The number of columns of U.
+
+    References
+    ----------
+    Danskin 1967, The theory of max-min.
 
     Examples
     --------
@@ -121,13 +191,28 @@ class Envelope:
     True
     """
 
-    def __init__(self, joint, k):
+    U: Any = None
+    near: Any = None
+    problem: Any = None
+
+    def __init__(self, joint: JointProblem, k: int) -> None:
         self.joint, self.k, self.count = joint, k, joint.count
         self.X, (self.n, self.d), self.dtype = joint.X, joint.X.shape, joint.X.dtype
-        self.U, self.near, self.problem, self._key = None, None, None, None
+        self._key: bytes | None = None
 
-    def problem_at(self, W):
-        """The problem of W under the best U at W; the last is kept, as is its U."""
+    def problem_at(self, W: np.ndarray) -> Problem | NormalizedProblem:
+        """Return the problem of W under the best U at some W; the last one is kept.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            Where U is to be the best.
+
+        Returns
+        -------
+        Problem or NormalizedProblem
+            The problem of W alone.
+        """
         key = W.tobytes()
         if key != self._key:
             affinity = self.joint.affinity(W)
@@ -139,18 +224,65 @@ class Envelope:
             self.problem, self._key = self.joint.given(self.U, affinity.K), key
         return self.problem
 
-    def check_start(self, W, J, phi):
-        """As for the problem of W under the best U there."""
+    def check_start(self, W: np.ndarray, J: float, phi: np.ndarray) -> None:
+        """Refuse a start from which nothing can be learnt.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The start.
+        J : float
+            The objective there.
+        phi : array of shape (d, d)
+            Phi there.
+        """
         self.problem_at(W).check_start(W, J, phi)
 
-    def objective(self, W):
-        """The objective at W, with the best U there."""
+    def objective(self, W: np.ndarray) -> float:
+        """Return the objective with the best U.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        float
+            The sum of the k leading eigenvalues, and what guides.
+        """
         return self.problem_at(W).objective(W)
 
-    def objective_and_gradient(self, W):
-        """The objective, and half its Euclidean gradient (d, q)."""
+    def objective_and_gradient(self, W: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective with the best U, and half of its gradient.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        J : float
+            The objective.
+        gradient : array of shape (d, q)
+            Half of the Euclidean gradient.
+        """
         return self.problem_at(W).objective_and_gradient(W)
 
-    def objective_and_phi(self, W):
-        """The objective, and the Phi (d, d) of its gradient 2 Phi W."""
+    def objective_and_phi(self, W: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective with the best U, and the matrix Phi of its gradient.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        J : float
+            The objective.
+        phi : array of shape (d, d)
+            The gradient is ``2 Phi W``.
+        """
         return self.problem_at(W).objective_and_phi(W)

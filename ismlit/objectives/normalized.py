@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator
 
 from ismlit.gamma import Gamma
@@ -16,29 +17,45 @@ from ismlit.objectives.plain import Problem
 
 @dataclass(frozen=True, eq=False)
 class NormalizedProblem(Samples):
-    """max over W of Tr(Gamma D^(-1/2) K D^(-1/2)) + Tr(fixed K), with D = diag(K_XW 1).
+    """The problem of a kernel that is divided by the roots of its degrees.
 
-    Its gradient is that of `Problem` with an effective Gamma of two more columns,
-    ``Gamma_ij / sqrt(D_i D_j) - (r_i + r_j) / 2``, where r_i = (1/D_i) sum_j Gamma_ij K_ij /
-    sqrt(D_i D_j) is what K_ij does to the objective through the degrees. Freezing D, as the
-    thesis and papers do, leaves r out.
+    Maximise Tr(Gamma D^(-1/2) K D^(-1/2)) + Tr(fixed K) over W, where D = diag(K_XW 1) holds the
+    degrees. They depend on W, and this problem takes that into account; the thesis and the papers
+    hold them fixed while W moves.
 
     Parameters
     ----------
-    X, gamma, kernel, n_jobs, tile
-        As for `Problem`; gamma must be low-rank.
+    X : array of shape (n, d)
+        Samples in rows. Single precision (float32) is kept.
+    gamma : Gamma
+        Which pairs of samples are to be alike.
+    kernel : Kernel
+        The kernel; its row sums must be positive.
+    n_jobs : int, optional
+        Workers of joblib, as for `Problem`.
+    tile : int, default=256
+        The side of a tile of pairs.
+    count : Count, optional
+        Where passes over the pairs are counted.
     fixed : Gamma, optional
-        A part without degrees, e.g. the labels of semi-supervised clustering.
+        A part without degrees, such as the labels of semi-supervised clustering.
     K : LinearOperator, optional
         The kernel at the first W that will be asked for, where it has been computed already.
 
-    Notes
-    -----
-    Claims: neurips-semi, semi-degrees, kdac-gradient.
+    Raises
+    ------
+    ValueError
+        If `gamma` or `fixed` is no Gamma, or is for another number of samples.
 
     See Also
     --------
-    ismlit.Problem : with a kernel that is not divided.
+    ismlit.Problem : With a kernel that is not divided.
+
+    Notes
+    -----
+    The gradient is that of a `Problem` with an effective Gamma of two more columns, ``Gamma_ij /
+    sqrt(D_i D_j) - (r_i + r_j) / 2``. Here ``r_i = (1/D_i) sum_j Gamma_ij K_ij / sqrt(D_i D_j)``
+    is what K_ij does to the objective through the degrees. To freeze D means to leave r out.
 
     References
     ----------
@@ -83,12 +100,22 @@ class NormalizedProblem(Samples):
         return problem
 
     @cached_property
-    def pairs(self):
-        """K as an operator, without Gamma."""
+    def pairs(self) -> Pairs:
+        """The kernel matrix as an operator, without Gamma."""
         return Pairs(self.X, self.kernel, self.n_jobs, self.tile, self.count)
 
-    def degrees(self, W):
-        """D = K_XW 1 of shape (n,).
+    def degrees(self, W: ArrayLike) -> np.ndarray:
+        """Return the degrees, the row sums of the kernel.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        array of shape (n,)
+            D = K_XW 1.
 
         Raises
         ------
@@ -97,8 +124,19 @@ class NormalizedProblem(Samples):
         """
         return self.pairs.row_sums(self.pairs.gram_operator(W))
 
-    def frozen(self, W):
-        """The plain problem with the degrees of W held fixed, as published."""
+    def frozen(self, W: ArrayLike) -> Problem:
+        """Return the plain problem with the degrees of some W held fixed, as published.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            Whose degrees are taken.
+
+        Returns
+        -------
+        Problem
+            Its Gamma is divided by these degrees.
+        """
         return self._plain(self._with_fixed(self.gamma.F / np.sqrt(self.degrees(W))[:, None]))
 
     def _with_fixed(self, F):
@@ -107,38 +145,118 @@ class NormalizedProblem(Samples):
 
     # ------------------------------------------------------------ first order
 
-    def objective_and_gamma(self, W):
-        """The objective, and the effective Gamma whose Phi is its exact gradient."""
+    def objective_and_gamma(self, W: ArrayLike) -> tuple[float, Gamma]:
+        """Return the objective, and the Gamma whose plain problem has the same gradient.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        J : float
+            The objective.
+        gamma : Gamma
+            The effective Gamma at W.
+        """
         at = self._at(W)
         return at.objective, at.gamma
 
-    def phi_0(self):
-        """Phi of the gradient at W = 0, where K is constant."""
+    def phi_0(self) -> np.ndarray:
+        """Return Phi of the gradient at W = 0, where K is constant.
+
+        Returns
+        -------
+        array of shape (d, d)
+            The symmetric matrix.
+        """
         zero = np.zeros((self.d, 1), self.dtype)
         return self._plain(self._at(zero).gamma).phi_0()
 
-    def objective(self, W):
-        """The objective at W, its own degrees included."""
+    def objective(self, W: ArrayLike) -> float:
+        """Return the objective, with the degrees that W has.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        float
+            The objective.
+        """
         return self._at(W).objective
 
-    def phi(self, W):
-        """Phi (d, d) of the exact gradient 2 Phi W."""
+    def phi(self, W: ArrayLike) -> np.ndarray:
+        """Return the matrix Phi, whose product with W is half of the exact gradient.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        array of shape (d, d)
+            The symmetric matrix Phi(W).
+        """
         return self.objective_and_phi(W)[1]
 
-    def objective_and_phi(self, W):
-        """The objective and the Phi (d, d) of its gradient 2 Phi W."""
+    def objective_and_phi(self, W: ArrayLike) -> tuple[float, np.ndarray]:
+        """Return the objective and the matrix Phi of its gradient.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        J : float
+            The objective.
+        phi : array of shape (d, d)
+            The symmetric matrix Phi(W). The gradient is ``2 Phi(W) W``.
+        """
         at = self._at(W)
         return at.objective, self._plain(at.gamma).phi(W)
 
-    def objective_and_gradient(self, W):
-        """The objective and half its Euclidean gradient (d, q)."""
+    def objective_and_gradient(self, W: ArrayLike) -> tuple[float, np.ndarray]:
+        """Return the objective and half of its gradient.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        J : float
+            The objective.
+        gradient : array of shape (d, q)
+            Half of the Euclidean gradient.
+        """
         at = self._at(W)
         return at.objective, self._plain(at.gamma).objective_and_gradient(W)[1]
 
     # ------------------------------------------------------------ second order
 
-    def phi_derivative(self, W, Z):
-        """As `Problem.phi_derivative`, the change of the degrees included."""
+    def phi_derivative(self, W: ArrayLike, Z: ArrayLike) -> np.ndarray:
+        """Return what `Problem.phi_derivative` does, the change of the degrees included.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+        Z : array of shape (m, d, q)
+            The directions.
+
+        Returns
+        -------
+        array of shape (m, d, q)
+            The derivative of ``Phi(W + t Z) W`` at t = 0, for each direction.
+        """
         at = self._at(W)
         found = self._plain(at.gamma).phi_derivative(W, Z)
         for image, direction in zip(found, np.asarray(Z)):
@@ -146,8 +264,21 @@ class NormalizedProblem(Samples):
             image += change.objective_and_gradient(W)[1]
         return found
 
-    def gradient_derivative(self, W, Z):
-        """As `Problem.gradient_derivative`, the change of the degrees included."""
+    def gradient_derivative(self, W: ArrayLike, Z: ArrayLike) -> np.ndarray:
+        """Return half of the Euclidean Hessian applied to one direction.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+        Z : array of shape (d, q)
+            The direction.
+
+        Returns
+        -------
+        array of shape (d, q)
+            The derivative of ``Phi(W + t Z)(W + t Z)`` at t = 0.
+        """
         at = self._at(W)
         change = self._plain(self._gamma_derivative(W, at, Z))
         along = self._plain(at.gamma).gradient_derivative(W, Z)
@@ -155,7 +286,7 @@ class NormalizedProblem(Samples):
 
     # ------------------------------------------------------------ what they share
 
-    def forget(self):
+    def forget(self) -> None:
         """Free what is kept at the last W, which has the size of K."""
         self._memory.clear()
 
@@ -216,8 +347,23 @@ def _both_ways(A, B, s):
     return Gamma(np.hstack([A + B, A - B]), np.r_[s, -s] / 2)
 
 
-def check_gamma(name, gamma, n):
-    """A ValueError unless `gamma` is low-rank and for n samples."""
+def check_gamma(name: str, gamma: object, n: int) -> None:
+    """Refuse what is no low-rank Gamma for a number of samples.
+
+    Parameters
+    ----------
+    name : str
+        What the user calls it, for messages.
+    gamma : object
+        What was given.
+    n : int
+        The number of samples of X.
+
+    Raises
+    ------
+    ValueError
+        If it is no `Gamma`, or one for another number of samples.
+    """
     if not isinstance(gamma, Gamma):
         raise ValueError(f"{name} must be a Gamma(F, s), got {type(gamma).__name__}")
     if gamma.n != n:

@@ -1,13 +1,15 @@
-"""The kernel of all pairs of samples, tile by tile: sums over pairs, products with K."""
+"""The kernel of all pairs of samples, one tile at a time: sums over pairs, and products with K."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import delayed
+from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator
 
 from ismlit.geometry.frames import as_frame, fixed_signs
@@ -18,7 +20,13 @@ from ismlit.parallel import in_parallel
 
 @dataclass
 class Count:
-    """How many passes over the pairs were made; shared by all calls of one solve."""
+    """The number of passes over the pairs, shared by all calls of one solve.
+
+    Parameters
+    ----------
+    passes : int, default=0
+        How many have been made.
+    """
 
     passes: int = 0
 
@@ -29,30 +37,81 @@ class Samples:
     A subclass has the fields X (n, d) and kernel, and is an `Objective` if it has a Gamma.
     """
 
+    X: Any
+    kernel: Kernel
+    gamma: Any
+    phi_0: Any
     n = property(lambda self: self.X.shape[0])
     d = property(lambda self: self.X.shape[1])
     dtype = property(lambda self: self.X.dtype)
 
-    def scatter(self, V=None):
-        """How the samples spread along V (d, k), the identity when None: ``V'X'HXV``."""
+    def scatter(self, V: np.ndarray | None = None) -> np.ndarray:
+        """Return how the samples spread along some directions.
+
+        Parameters
+        ----------
+        V : array of shape (d, k), optional
+            The directions; the features themselves when None.
+
+        Returns
+        -------
+        array of shape (k, k)
+            The matrix ``V'X'HXV``, n times their covariance.
+        """
         seen = self.X - self.X.mean(axis=0)
         seen = seen if V is None else seen @ V
         return seen.T @ seen
 
-    def restrict(self, V):
-        """The same for the samples XV, V (d, k): the problem of B in W = VB."""
-        return replace(self, X=self.X @ V)
+    def restrict(self, V: np.ndarray) -> Self:
+        """Return the same objective of B in W = VB, which sees the samples through V.
 
-    def span(self, more):
-        """An orthonormal basis (d, k) of the rows of X and of the columns of `more` (d, m)."""
+        Parameters
+        ----------
+        V : array of shape (d, k)
+            Orthonormal columns.
+
+        Returns
+        -------
+        Samples
+            The objective for the samples XV.
+        """
+        return replace(self, X=self.X @ V)  # type: ignore[type-var]
+
+    def span(self, more: np.ndarray) -> np.ndarray:
+        """Return an orthonormal basis of the rows of X and of more directions.
+
+        Parameters
+        ----------
+        more : array of shape (d, m)
+            Columns that the basis is to hold too.
+
+        Returns
+        -------
+        array of shape (d, k)
+            Orthonormal columns.
+        """
         return np.linalg.qr(np.hstack([self.X.T, more]).astype(self.dtype))[0]
 
-    def in_its_span(self, q, W=None):
-        """The same objective in the span of its samples, and a basis V (d, r) of that span.
+    def in_its_span(self, q: int, W: np.ndarray | None = None) -> tuple[Self, np.ndarray | None]:
+        """Return the same objective in the span of its samples, where that is smaller.
 
-        J sees a frame only through XW. So the rows of X, the columns of W (d, k) if it is given,
-        and q more directions in which nothing varies hold a solution, and every curvature at W:
-        Phi is ``V Phi_V V'``. Where they fill the space this is the objective itself, and V None.
+        J sees a frame only through XW. So a solution, and every curvature at W, lies in a space
+        that is spanned by the rows of X, the columns of W, and q more directions in which nothing
+        varies. There Phi is ``V Phi_V V'``.
+
+        Parameters
+        ----------
+        q : int
+            The number of columns that a solution has.
+        W : array of shape (d, k), optional
+            Columns that the space is to hold.
+
+        Returns
+        -------
+        objective : Samples
+            The objective of B in W = VB.
+        V : array of shape (d, r), or None
+            The basis; None where the space is everything, and the objective is this one.
         """
         more = np.random.default_rng(0).standard_normal((self.d, q))
         more = more if W is None else np.hstack([more, W])
@@ -61,10 +120,22 @@ class Samples:
         V = self.span(more)
         return self.restrict(V), V
 
-    def solved_by(self, solve, q, init):
-        """What ``solve(objective, init)`` returns, for this objective and a W of q columns.
+    def solved_by(self, solve: Callable[..., Any], q: int, init: str | ArrayLike) -> Any:
+        """Solve for W in the span of the samples, where that is smaller, and carry W back.
 
-        It is solved in the span of the samples where that is smaller, and W carried back.
+        Parameters
+        ----------
+        solve : callable ``solve(objective, init)``
+            The solver; it returns an `ISMResult`.
+        q : int
+            The number of columns of W.
+        init : str or array of shape (d, q)
+            Where W starts.
+
+        Returns
+        -------
+        ISMResult
+            Its W is one for all features.
         """
         if isinstance(init, str):
             reduced, V = self.in_its_span(q)
@@ -76,8 +147,17 @@ class Samples:
         result = solve(reduced, init if isinstance(init, str) else V.T @ init)
         return replace(result, W=fixed_signs(V @ result.W), problem=self)
 
-    def check_start(self, W, J, phi):
-        """Refuse a start W (d, q) from which nothing can be learnt, by J and Phi there.
+    def check_start(self, W: np.ndarray, J: float, phi: np.ndarray) -> None:
+        """Refuse a start from which nothing can be learnt.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The start.
+        J : float
+            The objective there.
+        phi : array of shape (d, d)
+            Phi there.
 
         Raises
         ------
@@ -98,19 +178,39 @@ class Samples:
                 "this data (a bandwidth far below the distances underflows; try median_distance)"
             )
 
-    def sample(self, rows):
-        """The same for some of the samples; passes over them are counted apart."""
+    def sample(self, rows: np.ndarray) -> Self:
+        """Return the same objective for some of the samples.
+
+        Parameters
+        ----------
+        rows : array of int
+            Which samples are kept.
+
+        Returns
+        -------
+        Samples
+            The objective, with a count of passes of its own.
+        """
         parts = dict(X=self.X[rows], kernel=self.kernel.sample(rows), count=Count())
         for name in ("gamma", "fixed"):
             if getattr(self, name, None) is not None:
                 parts[name] = getattr(self, name).sample(rows)
-        return replace(self, **parts)
+        return replace(self, **parts)  # type: ignore[type-var]
 
 
 class Part(NamedTuple):
     """One formula of a kernel, and the samples as it sees them.
 
-    Where it has a factor u (n, 1) for each sample, f sees ``u_i u_j beta_ij``.
+    Attributes
+    ----------
+    weight : float
+        The formula's weight in the sum.
+    kernel : Kernel
+        The formula.
+    X : array of shape (n, d)
+        The samples, centred for differences.
+    u : array of shape (n, 1), or None
+        A factor for each sample: f sees ``u_i u_j beta_ij``.
     """
 
     weight: float
@@ -118,33 +218,70 @@ class Part(NamedTuple):
     X: np.ndarray
     u: np.ndarray | None
 
-    def scaled(self, V, order):
-        """V (n, m) times u to the power `order`."""
+    def scaled(self, V: np.ndarray, order: int) -> np.ndarray:
+        """Multiply an array by a power of the factors u.
+
+        Parameters
+        ----------
+        V : array of shape (n, m)
+            One row for each sample.
+        order : int
+            The exponent.
+
+        Returns
+        -------
+        array of shape (n, m)
+            The product, V itself where there are no factors.
+        """
         return V if self.u is None or not order else V * self.u**order
 
 
 class View(NamedTuple):
-    """Projected samples z = XW (n, q) of one part, and two factors of all its betas."""
+    """The samples of one part seen through W, and two factors of all its betas.
+
+    Attributes
+    ----------
+    z : array of shape (n, q)
+        Projected samples XW.
+    left : array of shape (n, k)
+        The left factor of the betas.
+    right : array of shape (k, n)
+        The right factor.
+    """
 
     z: np.ndarray
-    left: np.ndarray  # (n, k)
-    right: np.ndarray  # (k, n)
+    left: np.ndarray
+    right: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs(Samples):
-    """The pairs of samples under a kernel: K_XW as an operator, without an n x n array.
+    """The kernel matrix K_XW as an operator on vectors, without an n x n array.
 
     Parameters
     ----------
-    X : array of shape (n, d), float64 or float32 (kept)
+    X : array of shape (n, d)
+        Samples in rows. Single precision (float32) is kept.
     kernel : Kernel
+        The kernel.
     n_jobs : int, optional
-        Workers of joblib (threads unless another backend is active).
-    tile : int
-        Side of a tile of pairs; memory is a few tile x tile arrays per worker.
+        Workers of joblib, threads unless another backend is active. None takes as many threads as
+        BLAS would.
+    tile : int, default=256
+        The side of a tile of pairs. Memory is a few tile x tile arrays for each worker.
     count : Count, optional
         Where passes are counted.
+
+    Raises
+    ------
+    TypeError
+        If `kernel` is not a Kernel.
+    ValueError
+        If X holds NaN or infinity, or has fewer than two rows.
+
+    See Also
+    --------
+    ismlit.gram : The matrix as an array, for small n.
 
     Examples
     --------
@@ -174,8 +311,8 @@ class Pairs(Samples):
             part.scale(len(X))  # per-sample bandwidths must match X
 
     @cached_property
-    def parts(self):
-        """The formulas of the kernel; differences see X minus its mean, which rounds less."""
+    def parts(self) -> list[Part]:
+        """The formulas of the kernel; differences see X less its mean, which rounds less."""
         centred = self.X - self.X.mean(axis=0)
         data = {"inner": self.X, "difference": centred}
         found = []
@@ -186,17 +323,41 @@ class Pairs(Samples):
         return found
 
     @cached_property
-    def blocks(self):
+    def blocks(self) -> list[slice]:
         """The slices of samples that tiles are made of."""
         return [slice(a, min(a + self.tile, self.n)) for a in range(0, self.n, self.tile)]
 
-    def project(self, directions):
-        """X times the directions as every part sees it, each of shape (..., n, q)."""
+    def project(self, directions: np.ndarray) -> list[np.ndarray]:
+        """Return the samples seen along directions, as every part sees them.
+
+        Parameters
+        ----------
+        directions : array of shape (..., d, q)
+            One set of directions or several.
+
+        Returns
+        -------
+        list of arrays of shape (..., n, q)
+            One for each part.
+        """
         products = {id(part.X): part.X @ directions for part in self.parts}
         return [products[id(part.X)] for part in self.parts]
 
-    def slopes(self, views, directions):
-        """For every part two factors of the derivatives of its betas along Z, given XZ."""
+    def slopes(self, views: list[View], directions: Sequence[np.ndarray]) -> list[tuple]:
+        """Return two factors of the derivatives of all betas, for every part.
+
+        Parameters
+        ----------
+        views : list of View
+            The samples seen through W.
+        directions : list of arrays of shape (n, q)
+            For every part XZ, where W moves along Z.
+
+        Returns
+        -------
+        list of (left, right)
+            Arrays of shape (n, k) and (k, n).
+        """
         found = []
         for part, view, U in zip(self.parts, views, directions, strict=True):
             left, right = beta_slope_factors(part.kernel.pairs, view.z, U)
@@ -205,8 +366,18 @@ class Pairs(Samples):
 
     # ------------------------------------------------------------ the sweep over tiles
 
-    def views(self, W):
-        """A `View` of the samples for every part of the kernel.
+    def views(self, W: ArrayLike) -> list[View]:
+        """Return the samples seen through W, for every part of the kernel.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        list of View
+            One for each part.
 
         Raises
         ------
@@ -218,19 +389,55 @@ class Pairs(Samples):
             raise ValueError(f"W must have shape ({self.d}, q), got {W.shape}")
         return [_view(part, z) for part, z in zip(self.parts, self.project(W), strict=True)]
 
-    def sweep(self, row, views, *arguments):
-        """Results of ``row(r, views, *arguments)`` for every block row r, in order: one pass."""
+    def sweep(self, row: Callable[..., Any], views: list[View], *arguments: Any) -> Iterator[Any]:
+        """Visit all pairs once, one row of tiles after the other, in parallel.
+
+        Parameters
+        ----------
+        row : callable ``row(r, views, *arguments)``
+            What is done with the r-th row of tiles.
+        views : list of View
+            The samples seen through W.
+        *arguments : tuple
+            Passed on.
+
+        Yields
+        ------
+        object
+            What `row` returns, in order.
+        """
         self.count.passes += 1
         calls = [delayed(row)(r, views, *arguments) for r in range(len(self.blocks))]
         yield from in_parallel(self.n_jobs, calls)
 
-    def tiles(self, r, views, *orders, keep=False):
-        """Tiles (rows, columns, parts) of block row r with columns >= rows.
+    def tiles(self, r: int, views: list[View], *orders: int, keep: bool = False) -> Iterator[tuple]:
+        """Compute the kernel and its derivatives on the tiles of one row of tiles.
 
-        `parts` holds for each part of the kernel one pair (number, array) for each order, the
-        derivatives of f but for the factors u. The arrays may be overwritten, and are by the next
-        tile unless they are to be kept. The numbers hold the weight, and a half on the diagonal,
-        so that every unordered pair counts once.
+        Only tiles with columns >= rows are visited, since the matrix is symmetric.
+
+        Parameters
+        ----------
+        r : int
+            Which row of tiles.
+        views : list of View
+            The samples seen through W.
+        *orders : {0, 1, 2}
+            Which derivatives of f are wanted.
+        keep : bool, default=False
+            Whether each tile gets arrays of its own. Otherwise the arrays are scratch memory: they
+            may be overwritten, and the next tile overwrites them.
+
+        Yields
+        ------
+        rows : slice
+            The samples of the tile's rows.
+        columns : slice
+            Those of its columns.
+        values : list
+            ``values[k][m] = (c, A)``: c times the array A is the derivative of order ``orders[m]``
+            of the k-th part of the kernel on this tile, except for the factors u. The number c
+            holds the part's weight, and 1/2 on the diagonal so that each pair of samples counts
+            once.
         """
         rows = self.blocks[r]
         scratch = [np.empty(self.tile * self.tile, self.dtype) for _ in self.parts]
@@ -253,14 +460,28 @@ class Pairs(Samples):
                 )
             yield rows, columns, parts
 
-    def operator(self, size, product, W, cache_bytes):
-        """A symmetric LinearOperator of products by ``product(views, V, kept)`` at W: one pass.
+    def operator(self, size: int, product: Callable, W: ArrayLike, cache_bytes) -> LinearOperator:
+        """Make a symmetric linear operator of products that take one pass over the pairs.
 
-        Tiles are kept if half of n^2 numbers fit in `cache_bytes`, else computed anew for each
-        product.
+        Parameters
+        ----------
+        size : int
+            The number of its rows.
+        product : callable ``product(views, V, kept)``
+            The product with V; `kept` is a dict for tiles, or None.
+        W : array of shape (d, q)
+            The projection.
+        cache_bytes : float
+            The tiles are kept if half of n^2 numbers fit in so many bytes. Otherwise each product
+            computes them anew.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator
+            The operator.
         """
         views = self.views(W)
-        kept = {} if self.n**2 * self.dtype.itemsize / 2 <= cache_bytes else None
+        kept: dict | None = {} if self.n**2 * self.dtype.itemsize / 2 <= cache_bytes else None
 
         def times(V):
             self.count.passes -= bool(kept)  # tiles at hand: the pairs are not visited again
@@ -269,16 +490,42 @@ class Pairs(Samples):
         same = dict(matvec=times, matmat=times, rmatvec=times)
         return LinearOperator((size, size), **same, dtype=self.dtype)
 
-    def kept_tiles(self, kept, r, tiles):
-        """The tiles of block row r: from the dict `kept` once they are there, None keeps none."""
+    def kept_tiles(self, kept: dict | None, r: int, tiles: Iterator) -> Iterable:
+        """Return the tiles of one row of tiles, from memory once they are there.
+
+        Parameters
+        ----------
+        kept : dict or None
+            The tiles by row. None keeps none.
+        r : int
+            Which row of tiles.
+        tiles : iterator
+            What computes them.
+
+        Returns
+        -------
+        iterable
+            The tiles, as `tiles` gives them.
+        """
         if kept is None:
             return tiles
         if r not in kept:
             kept[r] = list(tiles)
         return kept[r]
 
-    def spread(self, shares):
-        """The sum over block rows of their shares, each for the samples from its first row on."""
+    def spread(self, shares: Iterable[Sequence[np.ndarray]]) -> list[np.ndarray]:
+        """Add up what the rows of tiles contribute.
+
+        Parameters
+        ----------
+        shares : iterable of lists of arrays
+            For each row of tiles its arrays, whose rows are the samples from its first one on.
+
+        Returns
+        -------
+        list of arrays of shape (n, m)
+            The sums.
+        """
         shares = iter(shares)
         total = [array.copy() for array in next(shares)]
         for block, share in zip(self.blocks[1:], shares, strict=True):
@@ -286,32 +533,90 @@ class Pairs(Samples):
                 array[block.start :] += part
         return total
 
-    def shares(self, r, *columns):
-        """Zeros for the samples from block row r on, one array of so many columns for each part."""
+    def shares(self, r: int, *columns: int) -> list[np.ndarray]:
+        """Return zeros for what a row of tiles will contribute.
+
+        Parameters
+        ----------
+        r : int
+            Which row of tiles.
+        *columns : int
+            The columns of each array.
+
+        Returns
+        -------
+        list of arrays
+            Their rows are the samples from the first one of row r on.
+        """
         n = self.n - self.blocks[r].start
         return [np.zeros((n, m), self.dtype) for m in columns]
 
     # ------------------------------------------------------------ K as an operator
 
-    def gram_operator(self, W, cache_bytes=2**30):
-        """K_XW (n, n) as a LinearOperator on blocks of vectors."""
+    def gram_operator(self, W: ArrayLike, cache_bytes: float = 2**30) -> LinearOperator:
+        """Return K_XW as an operator on blocks of vectors.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+        cache_bytes : float, default=2**30
+            Memory that may be used to keep K.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator
+            Of shape (n, n).
+        """
 
         def product(views, V, kept):
             return self.spread(self.sweep(self._gram_row, views, V, kept))[0]
 
         return self.operator(self.n, product, W, cache_bytes)
 
-    def gram_derivative(self, W, Z, V):
-        """``(d/dt K_X(W + t Z)) V`` at t = 0 for V (n, m), in one pass."""
+    def gram_derivative(self, W: ArrayLike, Z: ArrayLike, V: ArrayLike) -> np.ndarray:
+        """Return the derivative of K V as W moves, in one pass.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+        Z : array of shape (d, q)
+            The direction in which it moves.
+        V : array of shape (n, m)
+            Vectors.
+
+        Returns
+        -------
+        array of shape (n, m)
+            The derivative of ``K_X(W + t Z) V`` at t = 0.
+        """
         views = self.views(W)
         slopes = self.slopes(views, self.project(np.asarray(Z, self.dtype)))
         V = np.asarray(V, self.dtype)
         sides = [part.scaled(V, 1) for part in self.parts]
         found = self.spread(self.sweep(self._gram_slope_row, views, slopes, sides))
-        return sum(part.scaled(total, 1) for part, total in zip(self.parts, found, strict=True))
+        pairs = zip(self.parts, found, strict=True)
+        return sum(part.scaled(total, 1) for part, total in pairs)  # type: ignore[return-value]
 
-    def row_sums(self, K):
-        """K 1 of shape (n,) from K as an operator; a ValueError unless all are positive."""
+    def row_sums(self, K: LinearOperator) -> np.ndarray:
+        """Return the row sums of K, its degrees.
+
+        Parameters
+        ----------
+        K : LinearOperator
+            The kernel matrix.
+
+        Returns
+        -------
+        array of shape (n,)
+            The sums.
+
+        Raises
+        ------
+        ValueError
+            Unless all are positive, as a normalisation by degrees needs them.
+        """
         sums = np.asarray(K @ np.ones(self.n, self.dtype)).ravel()
         if not (sums > 0).all():
             raise ValueError(
@@ -349,14 +654,41 @@ def _view(part, z):
     return View(z, left, np.ascontiguousarray(right.T))
 
 
-def slope_tile(factors, rows, columns):
-    """One tile of the derivatives of beta from their two factors."""
+def slope_tile(factors: tuple[np.ndarray, np.ndarray], rows: slice, columns: slice) -> np.ndarray:
+    """Return one tile of the derivatives of beta.
+
+    Parameters
+    ----------
+    factors : tuple of two arrays
+        Of shape (n, k) and (k, n), whose product holds all derivatives.
+    rows, columns : slice
+        Which tile.
+
+    Returns
+    -------
+    array
+        The tile.
+    """
     left, right = factors
     return left[rows] @ right[:, columns]
 
 
-def add_both_ways(total, rows, columns, number, values, V):
-    """Add ``number (A + A') V`` of a tile A to `total`, which starts at the first of its rows."""
+def add_both_ways(total, rows: slice, columns: slice, number: float, values, V) -> None:
+    """Add the product of a symmetric matrix with V to a total, as far as one tile contributes.
+
+    Parameters
+    ----------
+    total : array
+        Changed in place. Its first row is the first of `rows`.
+    rows, columns : slice
+        The samples of the tile.
+    number : float
+        A factor of the tile.
+    values : array
+        The tile A. What is added is ``number (A + A') V``.
+    V : array of shape (n, m)
+        Vectors.
+    """
     start = rows.start
     if start == columns.start:  # on the diagonal, where A is symmetric
         total[: rows.stop - start] += 2 * number * (values @ V[rows])

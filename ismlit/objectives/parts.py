@@ -1,6 +1,8 @@
-"""An objective from its parts: data, Gamma, a kernel."""
+"""A problem made of its parts: data, Gamma, a kernel."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +15,42 @@ from ismlit.objectives.protocol import Objective
 
 def as_problem(
     X, gamma=None, kernel=None, n_jobs=None, random_features=None, random_state=None, q=None
-):
-    """A problem from its parts, or X itself if it is one (gamma and kernel are then omitted)."""
+) -> Any:
+    """Return the problem that a solver was asked for.
+
+    Parameters
+    ----------
+    X : array of shape (n, d), or a problem
+        Samples in rows. A problem is returned as it is; the other arguments are then left out.
+    gamma : Gamma, DenseGamma, or symmetric array of shape (n, n), optional
+        Which pairs of samples are to be alike.
+    kernel : Kernel or str, optional
+        The kernel. A name stands for the kernel that `SupervisedIKDR` makes of it.
+    n_jobs : int, optional
+        Workers of joblib.
+    random_features : int, optional
+        So many random features in place of a Gaussian kernel.
+    random_state : int, RandomState, optional
+        Seed of the random features.
+    q : int, optional
+        The number of components, which a bandwidth may depend on.
+
+    Returns
+    -------
+    Objective
+        The problem.
+
+    Raises
+    ------
+    ValueError
+        If gamma or kernel is missing, or is given beside a problem.
+
+    Warns
+    -----
+    UserWarning
+        If the kernel depends on the origin and X is far from it, or if there are more random
+        features than rows.
+    """
     if isinstance(X, Objective):
         if any(part is not None for part in (gamma, kernel, random_features)):
             raise ValueError(
@@ -24,13 +60,14 @@ def as_problem(
         return X
     if gamma is None or kernel is None:
         raise ValueError("X is an array, so gamma and kernel are needed: ism(X, gamma, kernel, q)")
+    made: Any = kernel
     if isinstance(kernel, str):
-        kernel = as_kernel(kernel, np.asarray(X), "projected", q)
+        made = as_kernel(kernel, np.asarray(X), "projected", q)
     if random_features is None:
-        problem = Problem(X, gamma, kernel, n_jobs)
+        problem: Any = Problem(X, gamma, made, n_jobs)
     else:
-        options = dict(features=random_features, random_state=random_state)
-        problem = FeatureProblem(X, gamma, kernel, n_jobs, **options)
+        options: dict[str, Any] = dict(features=random_features, random_state=random_state)
+        problem = FeatureProblem(X, gamma, made, n_jobs, **options)
         _warn_of_many_features(problem)
     _warn_of_the_origin(problem)
     return problem

@@ -1,17 +1,19 @@
-"""J(W) = Tr(Gamma K_XW), its surrogate matrix Phi(W), and the Hessian, tile by tile.
+"""The objective J(W) = Tr(Gamma K_XW) with its matrix Phi(W) and its Hessian, one tile at a time.
 
-One class serves all kernels. Constants are never dropped: the Euclidean gradient of J is exactly
-``2 Phi(W) W`` (eq-5.2). Two more problems have the same methods: that of `normalized`, with
-kernels divided by their degrees, and that of `features`, in linear time. `Objective` says what a
-solver asks of any of them.
+One class serves all kernels. No constant is dropped: the Euclidean gradient of J is exactly ``2
+Phi(W) W``. Two more problems have the same methods: `normalized` has kernels that are divided by
+their degrees, and `features` takes linear time. `Objective` says what a solver asks of any of
+them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ismlit.gamma import as_gamma
 from ismlit.kernels import Kernel
@@ -20,17 +22,41 @@ from ismlit.objectives.pairs import Count, Pairs, Samples, add_both_ways, slope_
 
 @dataclass(frozen=True, eq=False)
 class Problem(Samples):
-    """max over W'W = I of Tr(Gamma K_XW): the data, and every quantity that needs the pairs.
+    """The problem that ISM solves: maximise Tr(Gamma K_XW) over W with orthonormal columns.
+
+    It holds the data, and computes the objective, its gradient, its matrix Phi and its Hessian.
 
     Parameters
     ----------
-    X : array of shape (n, d), float64 or float32 (kept)
+    X : array of shape (n, d)
+        Samples in rows. Single precision (float32) is kept.
     gamma : Gamma, DenseGamma, or symmetric array of shape (n, n)
+        Which pairs of samples are to be alike; `label_gamma` makes it of class labels.
     kernel : Kernel
+        The kernel, such as ``Gaussian(1.0)``.
     n_jobs : int, optional
-        Workers of joblib (threads unless another backend is active).
-    tile : int
-        Side of a tile of pairs; memory is a few tile x tile arrays per worker.
+        Workers of joblib, threads unless another backend is active. None takes as many threads as
+        BLAS would.
+    tile : int, default=256
+        The side of a tile of pairs. Memory is a few tile x tile arrays for each worker.
+    count : Count, optional
+        Where passes over the pairs are counted.
+
+    Raises
+    ------
+    TypeError
+        If `kernel` is not a Kernel.
+    ValueError
+        If X is not finite, or Gamma is not symmetric or is for another number of samples.
+
+    See Also
+    --------
+    ismlit.ism : Solves it.
+    ismlit.certify : Tests whether a W is a maximum of it.
+
+    References
+    ----------
+    Wu, Miller, Chang, Sznaier and Dy 2019, Solving interpretable kernel dimensionality reduction.
 
     Examples
     --------
@@ -44,7 +70,7 @@ class Problem(Samples):
     """
 
     X: np.ndarray
-    gamma: object
+    gamma: Any
     kernel: Kernel
     n_jobs: int | None = None
     tile: int = 256
@@ -59,18 +85,47 @@ class Problem(Samples):
         object.__setattr__(self, "gamma", gamma.astype(pairs.dtype))
 
     @cached_property
-    def pairs(self):
-        """K as an operator, without Gamma."""
+    def pairs(self) -> Pairs:
+        """The kernel matrix as an operator, without Gamma."""
         return Pairs(self.X, self.kernel, self.n_jobs, self.tile, self.count)
 
     # ------------------------------------------------------------ first order
 
-    def objective(self, W):
-        """J(W) = Tr(Gamma K_XW), accumulated in float64. Claim: eq-5.1."""
+    def objective(self, W: ArrayLike) -> float:
+        """Return the objective, in one pass over the pairs.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        float
+            J(W) = Tr(Gamma K_XW), added up in double precision.
+        """
         return sum(self.pairs.sweep(self._objective_row, self.pairs.views(W)))
 
-    def objective_and_phi(self, W):
-        """J(W) and Phi(W) of shape (d, d) in one pass. Claims: eq-5.1, eq-5.2."""
+    def objective_and_phi(self, W: ArrayLike) -> tuple[float, np.ndarray]:
+        """Return the objective and the matrix Phi of its gradient, in one pass over the pairs.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        J : float
+            The objective.
+        phi : array of shape (d, d)
+            The symmetric matrix Phi(W). The gradient of J is ``2 Phi(W) W``.
+
+        Raises
+        ------
+        ValueError
+            If the kernel or its derivative is not finite on this data.
+        """
         pairs, value = self.pairs, 0.0
         degrees = [np.zeros((self.n, 1), self.dtype) for _ in pairs.parts]
         products = [np.zeros_like(self.X) for _ in pairs.parts]
@@ -90,10 +145,27 @@ class Problem(Samples):
         self._require_finite(value, half)
         return value, half + half.T
 
-    def objective_and_gradient(self, W):
-        """J(W) and half its Euclidean gradient, Phi(W) W of shape (d, q), in one pass.
+    def objective_and_gradient(self, W: ArrayLike) -> tuple[float, np.ndarray]:
+        """Return the objective and half of its gradient, in one pass over the pairs.
 
-        Phi is not formed: O(n^2 q) instead of O(n^2 d), all that a first-order method needs.
+        Phi is not formed, which takes time O(n^2 q) in place of O(n^2 d).
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        J : float
+            The objective.
+        gradient : array of shape (d, q)
+            Half of the Euclidean gradient, Phi(W) W.
+
+        Raises
+        ------
+        ValueError
+            If the kernel or its derivative is not finite on this data.
         """
         pairs = self.pairs
         views = pairs.views(W)
@@ -103,14 +175,36 @@ class Problem(Samples):
         self._require_finite(sum(values), gradient)
         return sum(values), gradient
 
-    def phi(self, W):
-        """Phi(W) of shape (d, d); the gradient of J is 2 Phi(W) W. Claim: eq-5.2."""
+    def phi(self, W: ArrayLike) -> np.ndarray:
+        """Return the matrix Phi, whose product with W is half of the gradient of J.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        array of shape (d, d)
+            The symmetric matrix Phi(W).
+        """
         return self.objective_and_phi(W)[1]
 
-    def phi_0(self):
-        """Phi at W = 0, the start that knows nothing of W. Claim: thm-5.3.
+    def phi_0(self) -> np.ndarray:
+        """Return Phi at W = 0, whose eigenvectors are a start that needs no W.
 
-        Psi is then f'(0) Gamma, so no pass over the pairs is needed: O(n r d).
+        All betas are then 0, so that no pass over the pairs is needed: the time is O(n r d) for a
+        Gamma of rank r.
+
+        Returns
+        -------
+        array of shape (d, d)
+            The symmetric matrix; exactly 0 where only rounding would be left.
+
+        Raises
+        ------
+        ValueError
+            If the kernel has no finite derivative at beta = 0.
         """
         total = np.zeros((self.d, self.d))
         magnitude = 0.0
@@ -129,10 +223,27 @@ class Problem(Samples):
 
     # ------------------------------------------------------------ second order
 
-    def phi_derivative(self, W, Z):
-        """``(d/dt Phi(W + t Z)) W`` at t = 0, for each of m directions Z of shape (m, d, q).
+    def phi_derivative(self, W: ArrayLike, Z: ArrayLike) -> np.ndarray:
+        """Return how Phi(W) W changes because Phi does, along several directions.
 
-        The part of the Hessian that comes from f''. Each direction counts as one pass.
+        It is the part of the Hessian that comes from f''. Each direction counts as one pass.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+        Z : array of shape (m, d, q)
+            The directions.
+
+        Returns
+        -------
+        array of shape (m, d, q)
+            The derivative of ``Phi(W + t Z) W`` at t = 0, for each direction.
+
+        Raises
+        ------
+        ValueError
+            If Z has another shape, or the second derivative of the kernel is not finite.
         """
         Z = np.asarray(Z, self.dtype)
         if Z.ndim != 3 or Z.shape[1:] != np.shape(W):
@@ -151,10 +262,22 @@ class Problem(Samples):
             raise ValueError(f"{self.kernel!r} has a non-finite second derivative on this data")
         return found
 
-    def gradient_derivative(self, W, Z):
-        """``(d/dt) Phi(W + t Z)(W + t Z)`` at t = 0 for one direction Z (d, q), in one pass.
+    def gradient_derivative(self, W: ArrayLike, Z: ArrayLike) -> np.ndarray:
+        """Return half of the Euclidean Hessian of J applied to one direction, in one pass.
 
-        Half the Euclidean Hessian of J applied to Z; Phi is not formed.
+        Phi is not formed.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+        Z : array of shape (d, q)
+            The direction.
+
+        Returns
+        -------
+        array of shape (d, q)
+            The derivative of ``Phi(W + t Z)(W + t Z)`` at t = 0.
         """
         pairs = self.pairs
         views = pairs.views(W)

@@ -1,8 +1,8 @@
-"""Clusterings and subspaces learnt together: U by eigenvectors, W by ISM, in turns.
+"""Clusterings and subspaces learnt together: U by eigenvectors, W by ISM, one after the other.
 
-With orthonormal U (n, k) in the place of the labels, Tr(U' A_W U) is maximised over U by the k
+An orthonormal U (n, k) takes the place of the labels. Tr(U' A_W U) is maximised over U by the k
 leading eigenvectors of the affinity A_W, and over W by any solver of `Tr(Gamma K_XW)`. The
-affinity is HKH (then Gamma = HUU'H), or with degrees ``D^(-1/2) K D^(-1/2)``, D = diag(K 1),
+affinity is HKH, for which Gamma = HUU'H, or with degrees ``D^(-1/2) K D^(-1/2)``, D = diag(K 1),
 as in spectral clustering. D depends on W; `ismlit.objectives.normalized` takes that into account.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -23,13 +24,27 @@ from ismlit.solvers.climb import SolverState
 from ismlit.solvers.ism import ism
 from ismlit.solvers.result import ISMResult
 
-MANY = 8  # Where so many turns are still to come, W and U are maximised together.
-CLIMB = dict(tol=1e-4, max_iter=200)
+MANY = 8  # Where more iterations than this are to come, W and U are maximised together.
+CLIMB: dict[str, Any] = dict(tol=1e-4, max_iter=200)
 """Options of that climb."""
 
 
-def maximize_envelope(joint, k, W):
-    """Where W (d, q) climbs to with the best U (n, k) at every step: near a maximum of both.
+def maximize_envelope(joint: JointProblem, k: int, W: np.ndarray) -> np.ndarray:
+    """Maximise over W with the best U at every step, which leads near to a maximum of both.
+
+    Parameters
+    ----------
+    joint : JointProblem
+        The objective of U and W.
+    k : int
+        Columns of U.
+    W : array of shape (d, q)
+        Where to start.
+
+    Returns
+    -------
+    array of shape (d, q)
+        Where it ends.
 
     Examples
     --------
@@ -51,21 +66,26 @@ def maximize_envelope(joint, k, W):
 
 @dataclass(frozen=True, eq=False)
 class Alternation:
-    """What `alternate` found: W (d, q), U (n, k), and how.
+    """The result of `alternate`: W (d, q), U (n, k), and how they were found.
 
     Attributes
     ----------
+    W : array of shape (d, q)
+        Orthonormal columns.
+    U : array of shape (n, k)
+        Orthonormal columns: the embedding.
     objective : float
         Of both, the degrees of W included.
     converged : bool
-        Whether the last turn changed the objective by less than tol, and the solver of W
-        converged or left a gradient below tol times the objective;
-        `message` says why or why not, `result` how stationary W is.
+        Whether the last iteration changed the objective by less than tol, and the solver of W
+        converged or left a gradient below tol times the objective.
+    message : str
+        Why it ended, and if it did not converge, why.
     n_iter, n_passes, n_test_passes : int
-        Turns taken; passes over the pairs; how many of them tested second-order conditions.
+        Iterations; passes over the pairs; how many of them tested second-order conditions.
     history : dict of equal-length arrays
-        After every half-turn (U, W, U, W, ...; U's first one has no W yet and is left out):
-        ``objective``, ``passes``.
+        After every half of an iteration (U, W, U, W, ...): ``objective``, ``passes``. The first
+        half has no W yet and is left out.
     result : ISMResult
         Of W.
 
@@ -90,14 +110,20 @@ class Alternation:
     n_iter: int
     n_passes: int
     n_test_passes: int
-    history: dict = field(repr=False)
+    history: dict[str, np.ndarray] = field(repr=False)
     result: ISMResult = field(repr=False)
 
-    def warn_unless_converged(self):
-        """A ConvergenceWarning that says why, if it is not taken for converged."""
+    def warn_unless_converged(self, name: str = "alternate") -> None:
+        """Warn that the alternation did not converge, and say why.
+
+        Parameters
+        ----------
+        name : str, default="alternate"
+            What the user has called.
+        """
         if not self.converged:
             warn(
-                f"the alternation did not converge in {self.n_iter} turns: {self.message}",
+                f"{name} did not converge in {self.n_iter} turns: {self.message}",
                 ConvergenceWarning,
             )
 
@@ -109,54 +135,70 @@ def alternate(
     *,
     solver: Callable = ism,
     freeze: bool = False,
-    start=None,
-    init="taylor",
+    start: Any = None,
+    init: Any = "taylor",
     tol: float = 1e-6,
     max_iter: int | None = None,
     max_turns: int = 50,
-    random_state=None,
+    random_state: Any = None,
     callback: Callable | None = None,
 ) -> Alternation:
-    """Maximise over U and W in turns.
+    """Maximise over U and over W, one after the other, until neither gains.
 
     Parameters
     ----------
     joint : JointProblem
-    k, q : int
-        Columns of U and of W.
-    solver : callable
-        For W; another one is called as ``solver(problem, q=q, init=...)``, and gets neither tol nor
-        random_state.
-    freeze : bool
-        As published: D is held at the last W while W moves, the objective may fall, turns go
-        on until it settles or `max_turns`, and the last turn is what is returned.
+        The objective of U and W.
+    k : int
+        Columns of U.
+    q : int
+        Columns of W.
+    solver : callable, default=ism
+        The solver for W. Another one is called as ``solver(problem, q=q, init=...)``, and gets
+        neither tol nor random_state.
+    freeze : bool, default=False
+        As published: D is held at the last W while W moves. The objective may then fall, the
+        iteration goes on until it settles or for `max_turns`, and its end is returned.
     start : orthonormal array of shape (n, k), optional
-        The first U. By default the embedding of X itself (W = I); with a guide to differ from,
-        that part of it which is orthogonal to the guide.
-    init : str or array
-        Of the first W; later turns start from the last W.
-    tol : float
-        Stop when a turn raises the objective by less than this, relatively.
+        The first U. By default it is the embedding of X itself (W = I); with a guide to differ
+        from, that part of it which is orthogonal to the guide.
+    init : str or array of shape (d, q), default="taylor"
+        The first W, as for `ism`. Later iterations start from the last W.
+    tol : float, default=1e-6
+        Stop when an iteration raises the objective by less than this share.
     max_iter : int, optional
-        Most steps of the solver in a turn; its own default when None.
-    max_turns : int
-        Most turns.
+        Most steps of the solver in an iteration; its own default when None.
+    max_turns : int, default=50
+        Most iterations.
     random_state : int, RandomState, optional
+        Seed of a random start of W.
     callback : callable, optional
-        Called after every half-turn with an object that has W, U and J.
+        Called after every half of an iteration with an object that has W, U and J.
 
     Returns
     -------
     Alternation
+        U, W, the objective, and how they were found.
 
-    Notes
+    Raises
+    ------
+    ValueError
+        If k or `max_turns` is below 1, the solver is no function, or `start` has another shape.
+
+    Warns
     -----
-    Each half-turn maximises the same function, so with the default solver the objective never
-    falls. Claims: alternation-monotone, semi-degrees, alg-1.
+    ConvergenceWarning
+        When the objective still changes after `max_turns` iterations.
 
     See Also
     --------
-    ismlit.UnsupervisedIKDR, ismlit.KDAC : estimators made of it.
+    ismlit.UnsupervisedIKDR : An estimator made of it.
+    ismlit.KDAC : The same, away from a known clustering.
+
+    Notes
+    -----
+    Both halves of an iteration maximise the same function. With the default solver the objective
+    therefore never falls.
 
     References
     ----------

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ismlit.geometry.frames import (
     canonical_frame,
@@ -25,7 +27,7 @@ from ismlit.solvers.starts import Starts, look_around, starting_point
 
 @dataclass(frozen=True)
 class QuasiNewton:
-    """Numbers of the steps of L-BFGS, and of their line search."""
+    """The numbers that the steps of L-BFGS and their line search go by."""
 
     steps_per_phi: int = 25  # Phi is formed anew after so many steps by gradients.
     memory: int = 30  # Pairs of step and change of gradient that are remembered.
@@ -37,7 +39,7 @@ class QuasiNewton:
 
 @dataclass(frozen=True)
 class Shift:
-    """Numbers of the step with a level shift, and of the test that every step must pass."""
+    """The numbers of the step with a level shift, and of the test that every step must pass."""
 
     first: float = 0.05  # The least shift above 0, as a share of ||Phi||.
     growth: float = 4.0  # The shift grows by this factor when a step fails; it is halved else.
@@ -49,7 +51,7 @@ class Shift:
 
 @dataclass(frozen=True)
 class Escape:
-    """Numbers of the step that leaves a saddle."""
+    """The numbers of the step that leaves a saddle."""
 
     saddle: float = 1e-6  # Upward curvature above this share of ||Phi|| makes a saddle.
     flat: float = 1e-5  # Below this share, where no step gains, it counts as flat.
@@ -62,13 +64,45 @@ START_CLIMB = dict(tol=1e-3, max_iter=100)
 """Options of a climb that need not arrive: it only has to show which maximum it is near."""
 
 
-def attainable(tol, dtype):
-    """`tol`, or what rounding allows if that is more: 2e-5 in float32."""
+def attainable(tol: float, dtype: DTypeLike) -> float:
+    """Return the tolerance, or what rounding allows if that is more.
+
+    Parameters
+    ----------
+    tol : float
+        What was asked for.
+    dtype : dtype
+        Single or double precision.
+
+    Returns
+    -------
+    float
+        At least 2e-5 in single precision.
+    """
     return max(tol, 200 * float(np.finfo(dtype).eps))
 
 
-def first_frame(problem, q, init, random_state=None):
-    """An orthonormal W (d, q) to start from, by the words of `ism`, and `Starts` or None."""
+def first_frame(problem: Any, q: int, init: Any, random_state=None) -> tuple[np.ndarray, Any]:
+    """Return the frame that a solver starts from.
+
+    Parameters
+    ----------
+    problem : Objective
+        What is to be solved.
+    q : int
+        The number of columns.
+    init : str or array of shape (d, q)
+        As for `ism`.
+    random_state : int, RandomState, optional
+        Seed of a random start.
+
+    Returns
+    -------
+    W : array of shape (d, q)
+        Orthonormal columns.
+    starts : Starts or None
+        How several starts agreed, if there were several.
+    """
     if not (isinstance(init, str) and init == "several"):
         return starting_point(problem, q, init, random_state), None
 
@@ -81,44 +115,94 @@ def first_frame(problem, q, init, random_state=None):
 
 
 class Point:
-    """A frame W (d, q), with J and half of its gradient there; Phi too where it was formed.
+    """A frame W, with J and half of its gradient there, and Phi where it was formed.
 
-    Attributes
+    Parameters
     ----------
-    W, J, gradient
+    W : array of shape (d, q)
+        Orthonormal columns.
+    J : float
+        The objective.
+    gradient : array of shape (d, q)
+        Half of the Riemannian gradient.
     size : float
-        ||Phi||, here or where it was formed last.
-    phi : array of shape (d, d), or None
+        The Frobenius norm of Phi, here or where it was formed last.
+    phi : array of shape (d, d), optional
+        Phi at W.
     """
 
-    def __init__(self, W, J, gradient, size, phi=None):
+    def __init__(self, W: np.ndarray, J: float, gradient: np.ndarray, size: float, phi=None):
         self.W, self.J, self.gradient, self.size, self.phi = W, J, gradient, size, phi
 
     @classmethod
-    def measured(cls, problem, W):
-        """With Phi: one pass."""
+    def measured(cls, problem: Any, W: np.ndarray) -> Self:
+        """Make a point with its Phi, in one pass over the pairs.
+
+        Parameters
+        ----------
+        problem : Objective
+            What is maximised.
+        W : array of shape (d, q)
+            The frame.
+
+        Returns
+        -------
+        Point
+            The point.
+        """
         W = nearest_frame(W)
         J, phi = problem.objective_and_phi(W)
         return cls(W, J, half_gradient(phi, W), float(np.linalg.norm(phi)), phi)
 
-    def point_by_gradient(self, problem, W):
-        """Another point by its gradient alone: a pass that costs less."""
+    def point_by_gradient(self, problem: Any, W: np.ndarray) -> Point:
+        """Make another point by its gradient alone, in a pass that costs less.
+
+        Parameters
+        ----------
+        problem : Objective
+            What is maximised.
+        W : array of shape (d, q)
+            The other frame.
+
+        Returns
+        -------
+        Point
+            The point, without Phi.
+        """
         W = nearest_frame(W)
         J, G = problem.objective_and_gradient(W)
         return Point(W, J, project_out(G, W), self.size)
 
     @property
-    def residual(self):
+    def residual(self) -> float:
         """The first-order residual."""
         return float(np.linalg.norm(self.gradient) / (self.size or 1.0))
 
 
 class SolverState:
-    """One solve: the point where it is, what it remembers, and the log of accepted points."""
+    """The state of one solve: the point it is at, its memory, and the log of accepted points.
+
+    Parameters
+    ----------
+    problem : Objective
+        What is maximised.
+    W : array of shape (d, q)
+        Where to start.
+    before : int
+        Passes over the pairs that were made before this solve.
+    tol : float
+        Largest residual at which to stop.
+    max_iter : int
+        The most steps.
+    callback : callable, optional
+        Called with every accepted point.
+    """
 
     starts: Starts | None = None
+    curvature: Any = None
+    log: list
 
-    def __init__(self, problem, W, before, tol, max_iter, callback=None):
+    def __init__(self, problem, W, before, tol, max_iter, callback=None) -> None:
         self.problem, self.passes_at_start, self.max_iter = problem, before, max_iter
         self.callback, self.has_hessian = callback, isinstance(problem, TwiceDifferentiable)
         self.tol = attainable(tol, problem.dtype)
@@ -127,40 +211,82 @@ class SolverState:
         problem.check_start(W, self.point.J, self.point.phi)
         eps = float(np.finfo(problem.dtype).eps)
         # The rounding of J is that of its n^2 terms, which are independent, and of the sum.
-        size = max(abs(self.point.J), np.linalg.norm(self.point.phi))
+        size = max(abs(self.point.J), float(np.linalg.norm(self.point.phi)))
         self.noise = 8 * eps * size / np.sqrt(problem.n)
         self.noise += 16 * np.finfo(float).eps * abs(self.point.J)
         self.slack = self.noise * (SHIFT.single if problem.dtype == np.float32 else 1.0)
-        self.log, self.n_iter, self.n_test_passes, self.curvature = [], 0, 0, None
+        self.log, self.n_iter, self.n_test_passes = [], 0, 0
         self.forget()
         self._record(movement=np.inf, shift=0.0)
 
     @classmethod
-    def begin(cls, problem, q, init, random_state, tol, max_iter, callback):
-        """At the start that `ism` is asked for."""
+    def begin(cls, problem, q, init, random_state, tol, max_iter, callback) -> Self:
+        """Make the state at the start that `ism` is asked for.
+
+        Parameters
+        ----------
+        problem : Objective
+            What is maximised.
+        q : int
+            The number of columns of W.
+        init : str or array of shape (d, q)
+            As for `ism`.
+        random_state : int, RandomState, optional
+            Seed of a random start.
+        tol : float
+            Largest residual at which to stop.
+        max_iter : int
+            The most steps.
+        callback : callable or None
+            Called with every accepted point.
+
+        Returns
+        -------
+        SolverState
+            The state.
+        """
         before = problem.count.passes
         W, starts = first_frame(problem, q, init, random_state)
         state = cls(problem, W, before, tol, max_iter, callback)
         state.starts = starts
         return state
 
-    def forget(self):
+    def forget(self) -> None:
         """Start anew from here: with a plain step, no shift, and no pairs remembered."""
         self.try_plain_step, self.shift, self.memory = True, 0.0, Memory(QUASI_NEWTON.memory)
 
-    def trial(self, W):
-        """The point W, not yet accepted."""
+    def trial(self, W: np.ndarray) -> Point:
+        """Return the point of a frame, which is not yet accepted.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The frame.
+
+        Returns
+        -------
+        Point
+            The point, with its Phi.
+        """
         return Point.measured(self.problem, W)
 
-    def move(self, point, shift=0.0):
-        """Accept a point."""
+    def move(self, point: Point, shift: float = 0.0) -> None:
+        """Accept a point.
+
+        Parameters
+        ----------
+        point : Point
+            Where to go.
+        shift : float, default=0.0
+            The level shift that led there.
+        """
         movement = projector_distance(self.point.W, point.W)
         self.point, self.curvature = point, None
         self.n_iter += 1
         self._record(movement, shift)
 
-    def compute_phi(self):
-        """Form Phi where gradients have led: the point stays, its residual is exact now."""
+    def compute_phi(self) -> None:
+        """Form Phi where gradients have led: the point stays, and its residual is exact now."""
         self.point = self.trial(self.point.W)
         passes = self.problem.count.passes - self.passes_at_start
         self.log[-1] = (self.point.J, passes, self.point.residual, *self.log[-1][3:])
@@ -172,17 +298,30 @@ class SolverState:
             self.callback(self.point)
 
     @property
-    def stationary(self):
+    def stationary(self) -> bool:
         """Whether the first-order condition is met."""
         return self.point.residual <= self.tol
 
     @property
-    def spent(self):
+    def spent(self) -> bool:
         """Whether all steps allowed are taken."""
         return self.n_iter >= self.max_iter
 
-    def to_a_maximum(self, escape):
-        """Steps that never lower J, until it is at a maximum: (converged, message)."""
+    def to_a_maximum(self, escape: bool) -> tuple[bool, str]:
+        """Take steps that never lower J, until it is at a maximum.
+
+        Parameters
+        ----------
+        escape : bool
+            Whether to test the second order, and to leave a saddle.
+
+        Returns
+        -------
+        converged : bool
+            Whether the stopping rule was met.
+        message : str
+            Why it stopped.
+        """
         escape = escape and self.has_hessian
         while True:
             if self.point.size <= self.noise:  # no direction can be read off it, nor a step judged
@@ -213,9 +352,17 @@ class SolverState:
         flat = left <= self.noise * max(self.point.size, self.noise)
         return bool(flat), "no step raises the objective above its rounding error"
 
-    def as_published(self):
-        """Top eigenvectors, again and again, until they change by less than tol."""
-        before = np.nan  # nothing is near to it
+    def as_published(self) -> tuple[bool, str]:
+        """Take the top eigenvectors of Phi, again and again, until they change by less than tol.
+
+        Returns
+        -------
+        converged : bool
+            Whether they did.
+        message : str
+            Why it stopped.
+        """
+        before: Any = np.nan  # Nothing is near to it.
         while not self.spent:
             values, W = top_eigenvectors(self.point.phi, self.point.W.shape[1])
             self.move(self.trial(W))
@@ -224,8 +371,21 @@ class SolverState:
             before = values
         return False, "max_iter reached"
 
-    def result(self, converged, message):
-        """The end of the solve, as the caller gets it."""
+    def result(self, converged: bool, message: str) -> ISMResult:
+        """Return the end of the solve, as the caller gets it.
+
+        Parameters
+        ----------
+        converged : bool
+            Whether the stopping rule was met.
+        message : str
+            Why it stopped.
+
+        Returns
+        -------
+        ISMResult
+            The result.
+        """
         eigenvalues, W = canonical_frame(self.point.phi, self.point.W)
         names = "objective", "passes", "residual", "shift", "movement"
         return ISMResult(
@@ -246,8 +406,19 @@ class SolverState:
         )
 
 
-def plain(state):
-    """The first step: the top eigenvectors of Phi, if J rises as promised."""
+def plain(state: SolverState) -> bool:
+    """Take the step of ISM, the top eigenvectors of Phi, if J rises as promised.
+
+    Parameters
+    ----------
+    state : SolverState
+        Where it is; changed in place.
+
+    Returns
+    -------
+    bool
+        Whether the step was taken. It is tried once.
+    """
     if not state.try_plain_step:
         return False
     state.try_plain_step, at = False, state.point
@@ -260,8 +431,19 @@ def plain(state):
     return passed
 
 
-def quasi_newton(state):
-    """Steps of L-BFGS by gradients alone, and Phi where they lead; False if none was taken."""
+def quasi_newton(state: SolverState) -> bool:
+    """Take steps of L-BFGS by gradients alone, and form Phi where they lead.
+
+    Parameters
+    ----------
+    state : SolverState
+        Where it is; changed in place.
+
+    Returns
+    -------
+    bool
+        Whether a step was taken.
+    """
     if state.point.W.shape[0] == state.point.W.shape[1]:
         return False
     scaling = Scaling(state.point.phi, state.point.W)
@@ -318,17 +500,27 @@ def _uphill(state, here, scaling):
     return None
 
 
-def shifted(state):
-    """One step with Phi + shift P, the shift raised until the step passes the test.
+def shifted(state: SolverState) -> bool:
+    """Take one step with Phi + shift P, where P = WW', and raise the shift until J rises enough.
 
     The test J(W+) - J(W) >= <Phi, P+ - P> / 4 is met by every shift of at least the Lipschitz
-    constant of the gradient, so the loop ends. Where the promised gain is below the rounding of
-    J the step is judged by the residual instead; where Phi is lost in the rounding of the shift,
-    which happens when J is nothing but rounding, no step is left.
+    constant of the gradient, so that the loop ends. Where the promised gain is below the rounding
+    of J, the step is judged by the residual. Where Phi is lost in the rounding of the shift, which
+    happens when J is nothing but rounding, no step is left.
+
+    Parameters
+    ----------
+    state : SolverState
+        Where it is; changed in place.
+
+    Returns
+    -------
+    bool
+        Whether the step was taken.
     """
     at, q = state.point, state.point.W.shape[1]
     P = at.W @ at.W.T
-    size = np.linalg.norm(at.phi)
+    size = float(np.linalg.norm(at.phi))
     floor = SHIFT.first * size
     here = np.sum(at.W * (at.phi @ at.W))
     while True:
@@ -354,8 +546,19 @@ STEPS = (plain, quasi_newton, shifted)
 """What is tried at a point that is not stationary, in this order, until one moves."""
 
 
-def upward_curve(state):
-    """The tangent along which J curves upwards at a point that no step leaves, or None."""
+def upward_curve(state: SolverState) -> np.ndarray | None:
+    """Return a tangent along which J curves upwards, at a point that no step leaves.
+
+    Parameters
+    ----------
+    state : SolverState
+        Where it is.
+
+    Returns
+    -------
+    array of shape (d, q), or None
+        The tangent; None at a maximum.
+    """
     before = state.problem.count.passes
     second = SecondOrder(state.problem, state.point.W, state.point.phi)
     upward = ESCAPE.saddle * second.phi_size
@@ -364,8 +567,21 @@ def upward_curve(state):
     return Z if state.curvature.value < -upward else None
 
 
-def escaped(state, Z):
-    """Step along the tangent Z, to either side, as far as J rises; False if it never does."""
+def escaped(state: SolverState, Z: np.ndarray) -> bool:
+    """Leave a saddle along a tangent, to either side, as far as J rises.
+
+    Parameters
+    ----------
+    state : SolverState
+        Where it is; changed in place.
+    Z : array of shape (d, q)
+        The tangent.
+
+    Returns
+    -------
+    bool
+        Whether J rises at all.
+    """
     for t in ESCAPE.radians * 0.5 ** np.arange(ESCAPE.halvings):
         for sign in (1, -1):
             point = state.trial(geodesic(state.point.W, sign * Z, t))

@@ -1,91 +1,96 @@
 """The iterative spectral method: a fixed-point solver for Phi(W) W = W Lambda.
 
-ISM is the self-consistent-field iteration of a nonlinear eigenproblem. As published it can
-cycle, and each step forms Phi. Here a plain step goes first; from where it leads, L-BFGS climbs by
-gradients alone, ISM's own second order being its first Hessian (`lbfgs`). Should that fail,
-a level shift and a test of each step make ISM monotone (book: "When ISM does not converge"), and
-an escape step leaves stationary points that are not local maxima. The steps are functions of one
-signature below, tried in the order of `STEPS`; the numbers that they go by are those of
-`Constants`.
+ISM is the self-consistent-field iteration of a nonlinear eigenproblem. As published it can cycle,
+and each step forms Phi. Here a plain step of ISM goes first. From where it leads, L-BFGS climbs by
+gradients alone, with ISM's own second order as its first Hessian (`lbfgs`). If that fails, a level
+shift and a test of each step make ISM monotone, and an escape step leaves stationary points that
+are not local maxima. The steps and the numbers that they go by are those of `climb`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from ismlit.kernels import Kernel
 from ismlit.messages import warn
 from ismlit.objectives.parts import as_problem
 from ismlit.solvers.climb import SolverState
 from ismlit.solvers.result import ISMResult
 
-STILL = 1e-3  # share of the largest standard deviation below which a component says nothing
+STILL = 1e-3  # A component says nothing if it varies by less than this share of the largest.
 
 
 def ism(
-    X,
-    gamma=None,
-    kernel=None,
+    X: Any,
+    gamma: Any = None,
+    kernel: Kernel | str | None = None,
     q: int | None = None,
     *,
-    init="taylor",
+    init: str | ArrayLike = "taylor",
     tol: float = 1e-6,
     max_iter: int = 2000,
     escape: bool = True,
     n_jobs: int | None = None,
     random_features: int | None = None,
-    random_state=None,
+    random_state: Any = None,
     callback: Callable | None = None,
 ) -> ISMResult:
-    """Maximise Tr(Gamma K_XW) over orthonormal W of shape (d, q).
+    """Find the projection W that maximises Tr(Gamma K_XW), the dependence that Gamma asks for.
 
     Parameters
     ----------
     X : array of shape (n, d), or a problem
-        Samples in rows; float32 stays float32. Polynomial kernels expect centred columns. A
-        problem (`Problem`, or any `Objective` of its module) brings its own gamma and kernel:
-        ``ism(problem, q=2)``.
-    gamma : Gamma, DenseGamma, or symmetric array of shape (n, n)
-        For class labels y: ``label_gamma(y)``.
-    kernel : Kernel or str
+        Samples in rows; single precision (float32) is kept. Polynomial kernels expect centred
+        columns. A problem (`Problem`, or any `Objective` of its module) brings its own gamma and
+        kernel: ``ism(problem, q=2)``.
+    gamma : Gamma, DenseGamma, or symmetric array of shape (n, n), optional
+        Which pairs of samples are to be alike. For class labels y it is ``label_gamma(y)``.
+    kernel : Kernel or str, optional
         A name stands for the kernel that `SupervisedIKDR` makes of it, with its bandwidth.
     q : int
         Dimension of the subspace, 1 <= q <= d.
-    init : {"taylor", "gradient", "pca", "random", "several"} or orthonormal array of shape (d, q)
-        "taylor": the top eigenvectors of Phi_0 (thm-5.3), ties completed by variance.
-        "gradient": those of the mean outer product of the gradients of a kernel regression of
-        Gamma's factor on X, see `ismlit.GradientKDR`; it also notices what the class means hide.
-        "several": climbs from these two and from at least four other starts, until three agree and
-        none is higher, on at most 800 samples; the best goes on. Where the highest end is not that
-        of the first two, the dependence on rows held out decides between these ends. Against
-        maxima that are only local, or of this sample alone; it does not exclude them.
-    tol : float
-        Largest first-order residual at which to stop.
-    max_iter : int
-        Most steps taken.
-    escape : bool
-        At a stationary point test the second-order condition and leave a saddle or minimum.
+    init : {"taylor", "gradient", "pca", "random", "several"} or array of shape (d, q)
+        Where W starts, "taylor" by default: the top eigenvectors of Phi at W = 0, ties completed
+        by variance. "gradient": those of the mean outer product of the gradients of a kernel
+        regression of Gamma's factor on X, see `ismlit.GradientKDR`; it also notices what class
+        means hide. "several": run the solver from these two and from at least four other starts,
+        on at most 800 rows, until three agree and none is higher, and continue from the best.
+        Where the highest end is not that of one of the first two, the dependence on rows held out
+        decides between them. This helps against maxima that are only local, or of this sample
+        alone, and does not exclude them. An array has orthonormal columns.
+    tol : float, default=1e-6
+        Stop when the first-order residual is below this.
+    max_iter : int, default=2000
+        The most steps taken.
+    escape : bool, default=True
+        Whether to test the second-order condition at a stationary point, and to leave a saddle or
+        a minimum.
     n_jobs : int, optional
-        Workers of joblib, threads by default.
+        Workers of joblib, threads by default. None takes as many threads as BLAS would.
     random_features : int, optional
-        Replace the Gaussian kernel by so many random features: O(n) time, approximate J, no
-        second-order test. See `ismlit.objectives.features.FeatureProblem`.
+        Replace the Gaussian kernel by so many random features. The time is then linear in n, J is
+        approximate, and the second order is not tested. See
+        `ismlit.objectives.features.FeatureProblem`.
     random_state : int, RandomState, optional
-        For init="random" and random_features.
+        Seed for init="random" and for random features.
     callback : callable, optional
         Called with every accepted `Point`, the start included.
 
     Returns
     -------
     ISMResult
+        The projection W, the objective, and how the solver came to them.
 
     Raises
     ------
     ValueError
-        Non-finite X, q outside 1..d, wrong shapes, a W that is not orthonormal, or a kernel
-        that is constant on the data (a bandwidth so small that it underflows).
+        For X that is not finite, q outside 1..d, wrong shapes, a W that is not orthonormal, or a
+        kernel that is constant on the data (a bandwidth so small that it underflows).
 
     Warns
     -----
@@ -94,16 +99,16 @@ def ism(
     UserWarning
         When a component hardly varies, as it must where q is more than the rank of X.
 
-    Notes
-    -----
-    With more features than samples the problem is solved, exactly, in the span of the samples.
-    Claims: alg-4, eq-5.1, new-safeguard. See `ismlit.certify` for a certificate.
-
     See Also
     --------
-    published_ism : the iteration as it was published.
-    ismlit.certify : whether a W is a maximum.
-    ismlit.SupervisedIKDR : with a bandwidth, scaling and a start of its own.
+    published_ism : The iteration as it was published.
+    ismlit.certify : Tests whether a W is a maximum.
+    ismlit.SupervisedIKDR : With a bandwidth, scaling and a start of its own.
+
+    Notes
+    -----
+    The objective never falls from one step to the next. With more features than samples the
+    problem is solved, exactly, in the span of the samples.
 
     References
     ----------
@@ -136,31 +141,58 @@ def ism(
 
 
 def published_ism(
-    X,
-    gamma=None,
-    kernel=None,
+    X: Any,
+    gamma: Any = None,
+    kernel: Kernel | str | None = None,
     q: int | None = None,
     *,
-    init="taylor",
+    init: str | ArrayLike = "taylor",
     tol: float = 1e-6,
     max_iter: int = 200,
     n_jobs: int | None = None,
-    random_state=None,
+    random_state: Any = None,
     callback: Callable | None = None,
 ) -> ISMResult:
-    """ISM as the thesis prints it, Algorithm 4 with its loop condition put right.
+    """Run ISM as the thesis prints it, Algorithm 4 with its loop condition put right.
 
-    No step is tested against the objective, and the iteration stops when the eigenvalues change
-    by less than `tol`, relatively (the thesis uses 0.01): it need not converge, nor end at a
-    maximum. Parameters and result as for `ism`.
+    No step is tested against the objective. The iteration need not converge, nor end at a maximum.
 
-    Notes
+    Parameters
+    ----------
+    X : array of shape (n, d), or a problem
+        As for `ism`.
+    gamma : Gamma, DenseGamma, or symmetric array of shape (n, n), optional
+        As for `ism`.
+    kernel : Kernel or str, optional
+        As for `ism`.
+    q : int
+        Dimension of the subspace, 1 <= q <= d.
+    init : {"taylor", "pca", "random", "several"} or array of shape (d, q), default="taylor"
+        As for `ism`.
+    tol : float, default=1e-6
+        Stop when the eigenvalues change by less than this share; the thesis uses 0.01.
+    max_iter : int, default=200
+        The most steps taken.
+    n_jobs : int, optional
+        As for `ism`.
+    random_state : int, RandomState, optional
+        Seed for init="random".
+    callback : callable, optional
+        Called with every `Point`, the start included.
+
+    Returns
+    -------
+    ISMResult
+        As for `ism`.
+
+    Warns
     -----
-    Claim: alg-4.
+    ConvergenceWarning
+        When the eigenvalues still change after `max_iter` steps.
 
     See Also
     --------
-    ism : never falls, and says where it ends.
+    ism : Never lowers the objective, and says where it ends.
 
     References
     ----------
@@ -188,8 +220,25 @@ def published_ism(
     return result
 
 
-def check_options(problem, q, tol, max_iter):
-    """The rules that all solvers share; a ValueError says which is broken."""
+def check_options(problem: Any, q: object, tol: float, max_iter: int) -> None:
+    """Refuse options that no solver can work with.
+
+    Parameters
+    ----------
+    problem : Objective
+        What is to be solved.
+    q : int
+        Dimension of the subspace.
+    tol : float
+        The tolerance.
+    max_iter : int
+        The most steps.
+
+    Raises
+    ------
+    ValueError
+        Names the rule that is broken, and what came.
+    """
     if not (tol >= 0 and max_iter >= 0):
         raise ValueError(f"tol and max_iter must be at least 0, got {tol!r} and {max_iter!r}")
     if not (isinstance(q, int | np.integer) and not isinstance(q, bool) and 1 <= q <= problem.d):
@@ -198,8 +247,20 @@ def check_options(problem, q, tol, max_iter):
         )
 
 
-def warn_unless_converged(name, result, hint="a larger max_iter or tol, or another init"):
-    """Say that a solve did not converge, and why."""
+def warn_unless_converged(
+    name: str, result: ISMResult, hint: str = "a larger max_iter or tol, or another init"
+) -> None:
+    """Warn that a solver did not converge, and say why.
+
+    Parameters
+    ----------
+    name : str
+        What the user has called.
+    result : ISMResult
+        Its result; of one that converged nothing is said.
+    hint : str, default="a larger max_iter or tol, or another init"
+        What to try.
+    """
     if not result.converged:
         warn(
             f"{name} did not converge in {result.n_iter} steps ({result.message}): residual "
@@ -209,8 +270,16 @@ def warn_unless_converged(name, result, hint="a larger max_iter or tol, or anoth
         )
 
 
-def warn_of_components(name, result):
-    """Say which component of a result hardly varies."""
+def warn_of_components(name: str, result: Any) -> None:
+    """Warn of a component that hardly varies.
+
+    Parameters
+    ----------
+    name : str
+        What the user has called.
+    result : ISMResult
+        Its result.
+    """
     spread = (result.problem.X @ result.W).std(axis=0)
     still = np.flatnonzero(spread < STILL * spread.max())
     if still.size:

@@ -1,17 +1,19 @@
-"""What L-BFGS needs on the Grassmann manifold: the pairs that it remembers, carried along.
+"""The memory of L-BFGS on the Grassmann manifold: pairs of steps and changes of the gradient.
 
-Its first Hessian is ISM's own. At a frame W of Phi's eigenvectors half of minus the Hessian of J
-is Kd - M (`ismlit.geometry.second_order.Scaling` inverts |Kd|). A plain step of ISM is Newton's
-step without M, and the pairs that L-BFGS gathers stand for what M does (book: "Why it cycles, and
-how to climb").
+The first Hessian is ISM's own. At a frame W of Phi's eigenvectors half of minus the Hessian of J
+is Kd - M, and `ismlit.geometry.second_order.Scaling` inverts |Kd|. A plain step of ISM is Newton's
+step without M. The pairs that L-BFGS gathers stand for what M does.
 
 References
 ----------
-Nocedal and Wright 2006, Numerical Optimization, chapter 7. Huang, Gallivan and Absil 2015, A
+Nocedal and Wright 2006, Numerical optimization, chapter 7. Huang, Gallivan and Absil 2015, A
 Broyden class of quasi-Newton methods for Riemannian optimization.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +25,16 @@ FADES = 0.8  # The weight of a pair in that average falls by this factor with ev
 class Memory:
     """The last steps s and changes y of the gradient, carried from frame to frame.
 
+    Parameters
+    ----------
+    most : int
+        How many pairs are remembered.
+
     Attributes
     ----------
     lead : float
         Exponential average of cos(s, Py) - cos(s, y) over the last pairs, for the scaling P. Where
-        it is negative the identity is the better first Hessian, and is used instead of P.
+        it is negative the identity is the better first Hessian, and is used in place of P.
 
     Examples
     --------
@@ -39,32 +46,64 @@ class Memory:
     array([0., 2.])
     """
 
-    def __init__(self, most):
+    steps: Any
+    changes: Any
+
+    def __init__(self, most: int) -> None:
         self.most, self.lead = most, 0.0
         self.forget()
 
-    def forget(self):
-        """Remember no pair."""
+    def forget(self) -> None:
+        """Drop all pairs."""
         self.steps = self.changes = None
 
-    def add(self, s, y):
-        """Remember a pair, if it says that J curves downwards."""
+    def add(self, s: np.ndarray, y: np.ndarray) -> None:
+        """Remember a pair, if it shows that J curves downwards.
+
+        Parameters
+        ----------
+        s : array of shape (d, q)
+            A step.
+        y : array of shape (d, q)
+            Minus the change of the gradient along it.
+        """
         if np.sum(s * y) > 1e-10 * np.linalg.norm(s) * np.linalg.norm(y):
             last = slice(1 - self.most, None)
             with_last = lambda old, new: new[None] if old is None else np.stack([*old[last], new])
             self.steps = with_last(self.steps, s)
             self.changes = with_last(self.changes, y)
 
-    def carry(self, W, rotation=None):
-        """Turn the pairs with the frame, and project them on its tangents."""
+    def carry(self, W: np.ndarray, rotation: np.ndarray | None = None) -> None:
+        """Carry the pairs to another frame: turn them with it, and project them on its tangents.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The new frame.
+        rotation : array of shape (q, q), optional
+            How its columns were turned.
+        """
         if self.steps is None:
             return
         turned = lambda A: A if rotation is None else A @ rotation
         self.steps = project_out(turned(self.steps), W)
         self.changes = project_out(turned(self.changes), W)
 
-    def ascent(self, G, scaling):
-        """The step for the gradient G (d, q): the two loops of L-BFGS around a scaling."""
+    def ascent(self, G: np.ndarray, scaling: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return the step for a gradient: the two loops of L-BFGS around a scaling.
+
+        Parameters
+        ----------
+        G : array of shape (d, q)
+            The gradient.
+        scaling : callable
+            The inverse of the first Hessian, as a function of tangents.
+
+        Returns
+        -------
+        array of shape (d, q)
+            The step, along which J rises.
+        """
         if self.steps is None:
             return scaling(G)
         S, Y = (pairs.reshape(len(pairs), -1) for pairs in (self.steps, self.changes))

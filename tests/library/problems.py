@@ -33,6 +33,8 @@ FAMILY = {
     "multiquadratic": Multiquadratic(0.8),
     "user": Kernel(f=inverse, pairs="difference"),
     "user inner": Kernel(f=lambda beta, xp: xp.exp(beta / 9), pairs="inner"),
+    "product": Gaussian(1.6) * Kernel(f=inverse, name="inverse"),
+    "product inner": Polynomial(2, 0.7) * Linear(),
     "sum": 2 * Gaussian(1.0) + 0.1 * Polynomial(2),
     "relative": "relative",
 }

@@ -96,7 +96,10 @@ def test_median_distance_over_all_and_over_distinct_pairs():
         (lambda: Kernel(lambda b, xp: b, pairs="sum"), ValueError, "use 'difference' when"),
         (lambda: Kernel(3), TypeError, "function of"),
         (lambda: -1 * Gaussian(1.0), ValueError, "weights of at least 0"),
-        (lambda: Gaussian(1.0) * Linear(), TypeError, "product of kernels"),
+        (lambda: Gaussian(1.0) * Linear(), ValueError, "both read the same pairs"),
+        (lambda: Gaussian(1.0) * RelativeGaussian([1.0, 2.0]), ValueError, "one bandwidth for all"),
+        (lambda: Gaussian(1.0).with_params(c=2.0), ValueError, "has no parameter 'c'"),
+        (lambda: Gaussian(1.0).with_params(sigma=0.0), ValueError, "sigma of Gaussian must be"),
         (lambda: (Gaussian(1.0) + Linear()).f(1.0), ValueError, "no single one"),
         (lambda: as_kernel("rbf", None), ValueError, "'gaussian'"),
         (lambda: median_distance(np.zeros((5, 2))), ValueError, "duplicate rows"),
@@ -190,10 +193,40 @@ def test_nearest_neighbours_do_not_count_the_sample_itself():
     assert neighbour_distance(X, k=2).tolist() == [3, 2, 3, 6]
 
 
-def test_the_derivatives_follow_the_formula_when_it_is_changed():
-    """A search sets parameters on a copy; what was derived of the old formula must go."""
-    kernel = Kernel(lambda beta, xp: 1 / (1 + beta))
-    at = np.array([1.0])
+def test_a_product_is_the_product_of_gram_matrices_and_distributes_over_sums(rng):
+    """By Schur's theorem it is positive semidefinite where both factors are."""
+    X = rng.standard_normal((7, 3))
+    own = Kernel(lambda beta, xp: 1 / (1 + beta))
+    K, L, M = (gram(kernel, X) for kernel in (Gaussian(1.2), own, Squared()))
+    assert_allclose(gram(Gaussian(1.2) * own, X), K * L, rtol=1e-12)
+    assert np.linalg.eigvalsh(gram(Gaussian(1.2) * own, X))[0] > -1e-12
+    both = 2 * (Gaussian(1.2) + 3 * Squared()) * own
+    assert_allclose(gram(both, X), 2 * K * L + 6 * M * L, rtol=1e-12)
+    assert [weight for weight, _ in both.terms()] == [2, 6]
+
+
+def test_a_product_with_symbols_is_what_sympy_multiplies():
+    beta, s = sp.symbols("beta s", positive=True)
+    kernel = Gaussian(s) * Multiquadratic(sp.Integer(1))
+    by_hand = -sp.exp(-beta / (2 * s**2)) * sp.sqrt(beta + 1)
+    xp = kernels.symbolic_functions()
+    for order, found in enumerate((kernel.f, kernel.df, kernel.d2f)):
+        assert sp.simplify(found(beta, xp) - sp.diff(by_hand, beta, order)) == 0
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(1.0), Kernel(lambda beta, xp: 1 / (1 + beta)), Gaussian(1.0) + Squared()]
+)
+def test_a_kernel_cannot_be_changed(kernel):
+    """What was derived from a formula could else outlive it, and a set would lose the kernel."""
+    with pytest.raises(AttributeError):
+        kernel.name = "another"
+    assert not hasattr(kernel, "set_params")
+
+
+def test_the_derivatives_follow_the_formula_of_the_new_kernel():
+    kernel, at = Kernel(lambda beta, xp: 1 / (1 + beta)), np.array([1.0])
     assert_allclose([kernel.df(at), kernel.d2f(at)], [[-0.25], [0.25]])
-    kernel.set_params(f=lambda beta, xp: xp.exp(-beta))
-    assert_allclose([kernel.df(at), kernel.d2f(at)], [-np.exp(-at), np.exp(-at)])
+    other = kernel.with_params(f=lambda beta, xp: xp.exp(-beta), name="exp")
+    assert_allclose([other.df(at), other.d2f(at)], [-np.exp(-at), np.exp(-at)])
+    assert_allclose([kernel.df(at), kernel.d2f(at)], [[-0.25], [0.25]])

@@ -21,7 +21,7 @@ CASES = {
     "response": ("ResponseIKDR(2, max_iter=1).fit(X, X[:, 0])", "ResponseIKDR did not converge"),
     "turns": (
         "UnsupervisedIKDR(3, max_turns=1, bandwidth='median').fit(X)",
-        "the alternation did not converge",
+        "UnsupervisedIKDR did not converge in 1 turns",
     ),
     "in a pipeline": (
         "make_pipeline(SupervisedIKDR(2, max_iter=1)).fit(X, y)",
@@ -29,7 +29,7 @@ CASES = {
     ),
     "fit_predict": (
         "UnsupervisedIKDR(3, max_turns=1, bandwidth='median').fit_predict(X)",
-        "the alternation did not converge",
+        "UnsupervisedIKDR did not converge in 1 turns",
     ),
     "ism": ("ism(X, label_gamma(y), 'gaussian', 2, max_iter=1)", "ism did not converge"),
     "one direction": (

@@ -253,6 +253,13 @@ def test_the_parameters_of_a_kernel_can_be_searched(wine):
     found = GridSearchCV(model, {"kernel__sigma": [0.01, 3.0]}, cv=3).fit(X, y)
     assert found.best_params_ == {"kernel__sigma": 3.0}
     assert model.kernel == Gaussian(1.0)
+    kernel = model.kernel
+    assert model.set_params(kernel__sigma=2.0).kernel == Gaussian(2.0)
+    assert kernel == Gaussian(1.0)  # which others may hold
+    with pytest.raises(ValueError, match=r"is 'gaussian', which has no parameter 'sigma'"):
+        SupervisedIKDR().set_params(kernel__sigma=2.0)
+    with pytest.raises(ValueError, match=r"Gaussian.* has no parameter 'c'"):
+        model.set_params(kernel__c=2.0)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ from ismlit_book.methods.knet.training import (
 PRETRAINING = 5000  # steps of Adam for (4.12), in batches of 64 at a rate of 0.001
 
 
-@dataclass(eq=False, repr=False)
 class PublishedNetwork(KernelDependenceNetwork):
     """Algorithm 5 with the bandwidth of a layer from its input, as Appendix D.11 has it.
 
@@ -44,8 +43,12 @@ class PublishedNetwork(KernelDependenceNetwork):
     [11, 90, 51]
     """
 
-    _: KW_ONLY
-    early_stopping: bool = False
+    def __init__(self, **parameters):
+        super().__init__(**{"early_stopping": False} | parameters)
+
+    @classmethod
+    def _get_param_names(cls):
+        return KernelDependenceNetwork._get_param_names()
 
     def fit(self, X, y):
         """Grow the network on X (n_samples, n_features) and class labels y (n_samples,)."""

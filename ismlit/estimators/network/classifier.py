@@ -1,15 +1,16 @@
-"""Kernel dependence networks: a projection and a Gaussian feature map a layer, without gradients.
+"""Kernel dependence networks: classifiers whose layers are solved one by one, without gradients.
 
-Layers are solved one after the other for the dependence (HSIC) of their output on the labels;
-`layers` solves one, `growth` decides by rows held out how far to grow.
+Each layer is a projection and a Gaussian feature map. It is solved for the dependence (HSIC) of
+its output on the labels: `layers` solves one, and `growth` decides by rows held out how far to
+grow.
 """
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Integral, Real
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import log_softmax, softmax
@@ -24,6 +25,7 @@ from ismlit.estimators.network.growth import SCALE, Progress, grow
 from ismlit.estimators.network.layers import (
     LEAST_GAIN,
     Centred,
+    Layer,
     LayerSolver,
     Recipe,
     check_bandwidth,
@@ -51,63 +53,66 @@ RIDGES = (np.inf, *(10.0**-k for k in range(1, 11)))
 BANDWIDTHS = ("normalized_hsic", "hsic")
 
 
-@dataclass(eq=False, repr=False)
 class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     """Classify by a network of Gaussian layers, each solved for dependence on the labels.
 
     A sample gets the class whose mean output is at the smallest angle. There are two ways to grow.
 
-    With early stopping rows held out decide. The first layer keeps all columns of X, or as many
-    as there are classes, found by ISM; further ones are ridge discriminant directions in closed
-    form, tried from the smoothest ridge on until a sharper one no longer helps. The network that
-    served the rows held out best is then grown on all rows.
+    With early stopping rows held out decide. The first layer keeps all columns of X, or as many as
+    there are classes, found by ISM. Further layers are ridge discriminant directions in closed
+    form. They are tried from the smoothest ridge on, until a sharper one no longer helps. The
+    network that served the rows held out best is then grown on all rows.
 
-    Without it, as in the thesis, the training rows decide: a layer is kept only if it raises the
-    normalised HSIC between output and labels, by 0.001 or past `threshold`, where the network
-    ends; so the sequence of HSIC values rises. A high HSIC on the training rows is no promise for
-    new ones: random labels are fitted as well.
+    Without it, as in the thesis, the training rows decide. A layer is kept only if it raises the
+    normalised HSIC between output and labels by 0.001 or past `threshold`, where the network ends.
+    So the sequence of HSIC values rises. A high HSIC on the training rows is no promise for new
+    ones: random labels are fitted as well.
 
     Parameters
     ----------
     early_stopping : bool, default=True
-        The first way; the other parameters say where they differ.
+        Which of the two ways; the other parameters say where they differ.
     validation_fraction : float, default=0.2
-        Share of each class to hold out.
+        The share of each class to hold out.
     class_weight : "balanced", None or dict, default="balanced"
-        How much a row held out counts, by its class. "balanced": classes count alike, so that a
-        rare one is not given up; None: rows do. A dict gives a weight above 0 for each class (1
-        where it gives none), and the fifth root of it multiplies the cosine with a class mean,
-        too: the score of rows held out takes probabilities by five times the cosines.
+        Weights used when the rows held out are scored. "balanced": every class has the same total
+        weight, so that a rare one is not given up. None: every row has weight 1. A dict gives a
+        weight above 0 to each class (1 where it gives none); predictions then multiply the cosine
+        with the mean of a class by the fifth root of its weight (see Notes for the 5).
     max_layers : int, default=12
+        The most layers.
     threshold : float, default=0.99
         Normalised HSIC at which to stop, without early stopping.
     n_components : int, optional
-        Columns of every W, if its input has so many; with early stopping of the first W. By
-        default from spectra: the first layer keeps 90 % of the sum of X's singular values (at
-        least two columns a class), later ones the rank of (6.3), the number of classes less one.
+        Columns of every W, if its input has so many; with early stopping of the first W. When
+        None, spectra decide: the first layer keeps 90 % of the sum of X's singular values (at
+        least two columns a class), later ones the rank of Theorem 6.1's construction, one less
+        than the classes.
     bandwidth : {"normalized_hsic", "hsic"} or float, default="normalized_hsic"
-        What each sigma maximises: (6.14) or Tr(Gamma K). A number is the sigma of every layer.
+        What each sigma maximises: normalised HSIC or Tr(Gamma K). A number is the sigma of every
+        layer.
     ridges : sequence of float, default=(inf, 0.1, 0.01, ..., 1e-10)
-        Above 0. Where W of a later layer starts: ridge discriminant directions of its input,
-        infinity being (6.3); towards 0 they interpolate. One network is grown for each in turn,
-        and the first that passes `threshold` is kept, else the one with the highest HSIC:
-        sharper directions are used only where smoother ones do not separate the classes. With
-        early stopping W ends where it starts, and two ridges that do not help end the search
+        Above 0. W of a later layer starts at ridge discriminant directions of its input: infinity
+        gives those of Theorem 6.1, and towards 0 they interpolate. One network is grown for each
+        ridge in turn; the first that passes `threshold` is kept, else the one with the highest
+        HSIC. So sharper directions are used only where smoother ones do not separate the classes.
+        With early stopping W ends where it starts, and two ridges that do not help end the search
         once one has helped.
     random_features : int, optional
         Pass so many random Fourier frequencies to the next layer (twice as many columns), in time
-        linear in the samples, instead of the exact feature space (quadratic memory, cubic time).
+        linear in the samples. The exact feature space takes quadratic memory and cubic time.
     tol : float, default=1e-3
         Of ISM, in each layer.
     max_iter : int, default=20
         Most steps of ISM for one W.
     n_jobs : int, optional
+        Workers of joblib. None takes as many threads as BLAS would.
     callback : callable, optional
         Called with every `Layer` that is tried.
     verbose : bool, default=False
         Print a line for every layer tried.
     random_state : int, RandomState, optional
-        For the random features.
+        Seed of the random features.
 
     Attributes
     ----------
@@ -116,41 +121,49 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     history_ : dict of equal-length arrays
         After each layer: ``hsic``, normalised HSIC on the training data; ``sigma``; ``width``.
     converged_ : bool
-        Whether the last ``hsic`` passes `threshold`; with early stopping, whether `max_layers` left
-        room for a layer that did not help.
+        Whether the last ``hsic`` passes `threshold`; with early stopping, whether `max_layers`
+        left room for a layer that did not help.
     ridge_ : float or None
         The entry of `ridges` that was kept; None for a single layer grown by early stopping.
     validation_score_, baseline_score_ : float or None
         With early stopping: accuracy on the rows held out, weighted by `class_weight`, before the
         network was grown on all rows, and that of one class for all of them. None where every
         class has one row, so that nothing can be held out.
-    classes_ : array
+    classes_ : array of shape (n_classes,)
+        The class labels, sorted.
     n_iter_ : int
         Steps of ISM, over all layers tried.
+
+    Raises
+    ------
+    ValueError
+        For a parameter that breaks its rule, X that is not finite, or y that is a response.
 
     Warns
     -----
     ConvergenceWarning
         When no network passes the threshold; rows that coincide and differ in class are named.
         With early stopping, when the last of `max_layers` still helped.
-
-    Notes
-    -----
-    Claims: alg-5, eq-6.2, eq-6.3, eq-6.4, txt-6-monotone, new-ridge-start, new-early-stopping.
-    Scale the features first. With early stopping a bandwidth is searched on 150 rows and ISM is
-    run on at most 2000; without it, with random features and more than 2000 samples, HSIC is
-    measured on 1000.
+    UserWarning
+        When rows held out are classified no better than by one class for all of them.
 
     See Also
     --------
-    SupervisedIKDR : one linear layer, to look at.
-    sklearn.svm.SVC : often as accurate, and quicker to fit.
+    SupervisedIKDR : One linear layer, to look at.
+    sklearn.svm.SVC : Often as accurate, and quicker to fit.
+
+    Notes
+    -----
+    Scale the features first. The score of rows held out takes probabilities by a softmax of five
+    times the cosines. With early stopping a bandwidth is searched on 150 rows, and ISM is run on
+    at most 2000. Without it, with random features and more than 2000 samples, HSIC is measured on
+    1000.
 
     References
     ----------
-    Wu, Masoomi, Gretton and Dy 2022, Deep layer-wise networks have closed-form weights.
-    Gretton, Bousquet, Smola and Schoelkopf 2005, Measuring statistical dependence with
-    Hilbert-Schmidt norms.
+    Wu, Masoomi, Gretton and Dy 2022, Deep layer-wise networks have closed-form weights. Gretton,
+    Bousquet, Smola and Schoelkopf 2005, Measuring statistical dependence with Hilbert-Schmidt
+    norms.
 
     Examples
     --------
@@ -159,32 +172,74 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     >>> from ismlit import KernelDependenceNetwork
     >>> X, y = load_wine(return_X_y=True)
     >>> network = KernelDependenceNetwork().fit(scale(X[::2]), y[::2])
-    >>> network.layers_
-    [Layer(width=3, sigma=1.75, hsic=0.905), Layer(width=2, sigma=0.474, hsic=0.963)]
-    >>> round(network.score(scale(X[1::2]), y[1::2]), 2)
-    0.97
+    >>> [layer.W.shape[1] for layer in network.layers_]  # columns of W
+    [3, 2]
+    >>> bool(network.score(scale(X[1::2]), y[1::2]) > 0.95)
+    True
     """
 
-    _: KW_ONLY
-    early_stopping: bool = True
-    validation_fraction: float = 0.2
-    class_weight: object = "balanced"
-    max_layers: int = 12
-    threshold: float = 0.99
-    n_components: int | None = None
-    bandwidth: float | str = "normalized_hsic"
-    ridges: tuple = RIDGES
-    random_features: int | None = None
-    tol: float = 1e-3
-    max_iter: int = 20
-    n_jobs: int | None = None
-    callback: object = None
-    verbose: bool = False
-    random_state: object = None
+    layers_: list[Layer]
+    history_: dict[str, np.ndarray]
+    converged_: bool
+    classes_: np.ndarray
+    n_iter_: int
+
+    def __init__(
+        self,
+        *,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.2,
+        class_weight: str | dict[Any, float] | None = "balanced",
+        max_layers: int = 12,
+        threshold: float = 0.99,
+        n_components: int | None = None,
+        bandwidth: float | str = "normalized_hsic",
+        ridges: Sequence[float] = RIDGES,
+        random_features: int | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 20,
+        n_jobs: int | None = None,
+        callback: Callable[[Layer], object] | None = None,
+        verbose: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.max_layers = max_layers
+        self.threshold = threshold
+        self.n_components = n_components
+        self.bandwidth = bandwidth
+        self.ridges = ridges
+        self.random_features = random_features
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+        self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X, y) -> Self:
-        """Grow the network on X (n_samples, n_features) and class labels y (n_samples,)."""
+    def fit(self, X: Any, y: Any) -> Self:
+        """Grow the network on rows and their classes.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows.
+        y : array of shape (n_samples,)
+            Class labels, numbers or words.
+
+        Returns
+        -------
+        KernelDependenceNetwork
+            The estimator itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            For a parameter that breaks its rule, X that is not finite, or y that is a response.
+        """
         check_parameters(
             self,
             early_stopping=BOOL,
@@ -329,14 +384,42 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------ what it can tell
 
-    def transform(self, X) -> np.ndarray:
-        """Images of X (n_samples, n_features) at the last layer, (n_samples, width)."""
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the images of rows at the last layer.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples, width)
+            Their images.
+        """
         return self.images(X)
 
-    def images(self, X, layer=None) -> np.ndarray:
-        """Images of X at a layer as an array, whatever container `transform` is asked for.
+    def images(self, X: Any, layer: int | None = None) -> np.ndarray:
+        """Return the images of rows at any layer, as an array.
 
-        layer counts from 1; None is the last.
+        Other than `transform` it gives an array also where `set_output` asks for frames.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows, with the columns of the fit.
+        layer : int, optional
+            Counts from 1; None is the last.
+
+        Returns
+        -------
+        array of shape (n_samples, width)
+            Their images.
+
+        Raises
+        ------
+        ValueError
+            If there is no such layer.
         """
         Z, dtype = self._images(X, layer)
         return Z.astype(dtype, copy=False)
@@ -350,8 +433,23 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
             Z = each(Z)
         return Z, X.dtype
 
-    def gram(self, X, X2=None, layer=None) -> np.ndarray:
-        """Gram matrix after a layer (n_samples, n_samples or as X2): cosines in feature space."""
+    def gram(self, X: Any, X2: Any = None, layer: int | None = None) -> np.ndarray:
+        """Return the Gram matrix after a layer: cosines in its feature space.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows, with the columns of the fit.
+        X2 : array of shape (m, n_features), optional
+            What they are compared with; X itself when None.
+        layer : int, optional
+            Counts from 1; None is the last.
+
+        Returns
+        -------
+        array of shape (n_samples, m)
+            The kernel of all pairs of images.
+        """
         Z = self.images(X, layer)
         Z2 = None if X2 is None else self.images(X2, layer)
         return gram(self.layers_[self._number(layer) - 1].kernel, Z, X2=Z2)
@@ -371,24 +469,68 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         cosines = [log_cosines(Z[rows], *known) for rows in gen_batches(len(Z), 4096)]
         return np.vstack(cosines) + self._prior
 
-    def decision_function(self, X) -> np.ndarray:
-        """Log cosines with the class means (n, classes); of two classes their difference (n,).
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the log cosines with the class means.
 
-        `predict` gives the class with the largest, or of two the second where it is above 0.
+        `predict` gives the class with the largest, or of two classes the second where it is above
+        0.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes), or (n_samples,)
+            The logarithms; of two classes their difference.
         """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def predict_proba(self, X) -> np.ndarray:
-        """Cosines with the class means in feature space, scaled to sum to 1; not calibrated."""
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return cosines with the class means, scaled to sum to 1; they are not calibrated.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The probabilities, in the order of ``classes_``.
+        """
         return softmax(self._scores(X), axis=1)
 
-    def predict_log_proba(self, X) -> np.ndarray:
-        """Logarithms of `predict_proba`."""
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The logarithms.
+        """
         return log_softmax(self._scores(X), axis=1)
 
-    def predict(self, X) -> np.ndarray:
-        """The class at the smallest angle in feature space, for each row of X."""
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class at the smallest angle in feature space, for each row.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The classes.
+        """
         index = self._scores(X).argmax(axis=1)
         return self.classes_[index]
 

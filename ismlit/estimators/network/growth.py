@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
@@ -10,11 +12,11 @@ from sklearn.utils.class_weight import compute_sample_weight
 from tqdm import tqdm
 
 from ismlit.estimators.network.layers import Layer, class_sizes, log_cosines
-from ismlit.estimators.network.ridge import RowsLayerSolver, hold_out
+from ismlit.estimators.network.ridge import RidgeDirections, RowsLayerSolver, hold_out
 
 PATIENCE = 2  # Once one ridge has helped, so many in a row may fail before the search ends.
-GAIN = 0.01  # A sharper or deeper network must raise the score by this,
-LOSS = 0.05  # and lower the accuracy by no more than this.
+GAIN = 0.01  # A sharper or deeper network must raise the score by this.
+LOSS = 0.05  # It may lower the accuracy by no more than this.
 SCALE = 5.0  # Cosines are multiplied by this before they are made probabilities.
 
 
@@ -22,14 +24,14 @@ SCALE = 5.0  # Cosines are multiplied by this before they are made probabilities
 class Plan:
     """What to grow.
 
-    Attributes
+    Parameters
     ----------
     projected : bool
         Whether the first layer is ISM's, or keeps all columns.
-    ridge : float or None
+    ridge : float, optional
         Of the further layers, if there are any.
-    depth : int
-        Number of layers.
+    depth : int, default=1
+        The number of layers.
     """
 
     projected: bool
@@ -39,7 +41,23 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A network tried: its plan, last layer, images (training and held out), score and accuracy."""
+    """A network that was tried, with its score on the rows held out.
+
+    Parameters
+    ----------
+    plan : Plan
+        What was grown.
+    layer : Layer
+        Its last layer.
+    Z : array of shape (n, q)
+        The images of the training rows.
+    T : array of shape (m, q)
+        Those of the rows held out.
+    score : float
+        The weighted mean log probability of the right classes; higher is better.
+    accuracy : float
+        The weighted share of rows held out that are classified rightly.
+    """
 
     plan: Plan
     layer: Layer
@@ -48,11 +66,21 @@ class Candidate:
     score: float
     accuracy: float
 
-    def is_better_than(self, other):
-        """Whether it is worth being sharper or deeper than another, or there is no other.
+    def is_better_than(self, other: Candidate | None) -> bool:
+        """Say whether it is worth being sharper or deeper than another.
 
         Its probabilities must be better, and its answers not much worse: a very sharp layer can
-        put all rows into one class and be punished little for each.
+        put all rows into one class and pay little for each.
+
+        Parameters
+        ----------
+        other : Candidate or None
+            Another one; None if there is none yet.
+
+        Returns
+        -------
+        bool
+            True also where there is no other.
         """
         if other is None:
             return True
@@ -60,20 +88,24 @@ class Candidate:
 
 
 class Growth:
-    """How far a network should grow, by the rows held out.
+    """The search for the network that serves rows held out best.
 
     The score is their weighted mean log probability, by a softmax of five times the cosines with
-    the class means. Accuracy alone leaves ties among a few dozen rows; cosines near 1 are not
+    the class means. Accuracy alone would leave ties among a few dozen rows. Cosines near 1 are not
     rewarded for being nearer still, as ratios of them would be.
 
     Parameters
     ----------
     solver : RowsLayerSolver
         Of the rows to train on.
-    R, T : arrays of shape (n, d), (m, d)
-        Centred rows to train on, and rows held out.
-    index, weights : arrays of shape (m,)
-        The classes of those held out, and how much each counts; the weights add up to 1.
+    R : array of shape (n, d)
+        Centred rows to train on.
+    T : array of shape (m, d)
+        Rows held out.
+    index : array of shape (m,)
+        The classes of those held out.
+    weights : array of shape (m,)
+        How much each of them counts; they add up to 1.
     prior : array of shape (k,), or 0
         Added to the logarithms of the cosines with the class means.
     features : callable
@@ -81,8 +113,10 @@ class Growth:
     q : int
         Columns of the projected first layer.
     ridges : sequence of float
+        The ridges to try, the smoothest first.
     max_layers : int
-    bar : tqdm
+        The most layers.
+    bar : Progress
         Updated with every layer.
     """
 
@@ -92,8 +126,25 @@ class Growth:
         self.features, self.q, self.ridges = features, q, list(ridges)
         self.max_layers, self.bar = max_layers, bar
 
-    def tried(self, plan, layer, Z, T):
-        """One layer more, scored."""
+    def tried(self, plan: Plan, layer: Layer, Z: np.ndarray, T: np.ndarray) -> Candidate:
+        """Score a network that has one layer more.
+
+        Parameters
+        ----------
+        plan : Plan
+            What was grown.
+        layer : Layer
+            Its last layer.
+        Z : array of shape (n, q)
+            The images of the training rows.
+        T : array of shape (m, q)
+            Those of the rows held out.
+
+        Returns
+        -------
+        Candidate
+            The network with its score.
+        """
         self.bar.update(layer)
         known, index, kernel = self.solver.known, self.solver.index, layer.kernel
         own = Z[known], index[known], kernel
@@ -103,8 +154,19 @@ class Growth:
         score = float(self.weights @ chances[np.arange(len(T)), self.index])
         return Candidate(plan, layer, Z, T, score, accuracy)
 
-    def first(self, projected):
-        """The first layer alone."""
+    def first(self, projected: bool) -> Candidate:
+        """Grow the first layer alone.
+
+        Parameters
+        ----------
+        projected : bool
+            Whether it is ISM's, or keeps all columns.
+
+        Returns
+        -------
+        Candidate
+            The network with its score.
+        """
         solver, features = self.solver, self.features
         if projected:
             layer, Z = solver.projected(self.R, features, self.q)
@@ -112,21 +174,59 @@ class Growth:
             layer, Z = solver.all_columns(self.R, features)
         return self.tried(Plan(projected), layer, Z, self.T @ layer.W)
 
-    def further(self, below, space, ridge):
-        """One layer more on top of a network tried."""
+    def further(self, below: Candidate, space: RidgeDirections, ridge: float) -> Candidate:
+        """Grow one layer more on top of a network.
+
+        Parameters
+        ----------
+        below : Candidate
+            The network.
+        space : RidgeDirections
+            The feature space of the new layer's input.
+        ridge : float
+            The ridge.
+
+        Returns
+        -------
+        Candidate
+            The network with its score.
+        """
         layer, Z = self.solver.discriminant(space, ridge)
         plan = replace(below.plan, ridge=ridge, depth=below.plan.depth + 1)
         return self.tried(plan, layer, Z, layer(below.T))
 
-    def space(self, below):
-        """The input of the layer above a network tried."""
+    def space(self, below: Candidate) -> RidgeDirections:
+        """Return the input of the layer above a network.
+
+        Parameters
+        ----------
+        below : Candidate
+            The network.
+
+        Returns
+        -------
+        RidgeDirections
+            The directions of that feature space.
+        """
         return self.solver.space(below.Z, below.layer.kernel, below.plan.depth)
 
-    def ridge_search(self, first, ridges):
-        """The best second layer on a first one, from the smoothest ridge on; or none.
+    def ridge_search(self, first: Candidate, ridges: Iterable[float]) -> Candidate:
+        """Find the best second layer on a first one, from the smoothest ridge on.
 
-        Smooth ridges can fail where sharp ones separate the classes, so that patience begins with
-        the first that helps: until then all are tried.
+        Smooth ridges can fail where sharp ones separate the classes. So patience begins with the
+        first ridge that helps; until then all are tried.
+
+        Parameters
+        ----------
+        first : Candidate
+            The network of one layer.
+        ridges : sequence of float
+            The ridges to try.
+
+        Returns
+        -------
+        Candidate
+            The best, which is the first layer alone if none helps.
         """
         best, failed = first, 0
         if self.max_layers == 1:
@@ -140,9 +240,23 @@ class Growth:
                 break
         return best
 
-    def best(self, projections=(False, True)):
-        """The best network tried, and whether it was seen that no further layer helps."""
-        best, ridges = None, self.ridges
+    def best(self, projections: Iterable[bool] = (False, True)) -> tuple[Candidate, bool]:
+        """Find the best network.
+
+        Parameters
+        ----------
+        projections : sequence of bool, default=(False, True)
+            Which first layers to try: one that keeps all columns, one by ISM.
+
+        Returns
+        -------
+        best : Candidate
+            The best network.
+        settled : bool
+            Whether a further layer was seen not to help.
+        """
+        ridges = self.ridges
+        best: Any = None
         for projected in projections:
             found = self.ridge_search(self.first(projected), ridges)
             best = found if found.is_better_than(best) else best
@@ -157,35 +271,52 @@ class Growth:
 
 
 class Progress(tqdm):
-    """A bar that counts the layers solved; seen on a terminal if a fit takes a few seconds."""
+    """A bar that counts the layers solved, seen on a terminal if a fit takes a few seconds.
 
-    def __init__(self, watch=None):
+    Parameters
+    ----------
+    watch : callable, optional
+        Called with every layer.
+    """
+
+    def __init__(self, watch: Callable[[Any], object] | None = None) -> None:
         super().__init__(desc="network", unit=" layers", delay=3, disable=None, leave=False)
         self.watch = watch or (lambda layer: None)
 
     def update(self, layer):
-        """One layer more, which who watches is told."""
+        """Count one layer more.
+
+        Parameters
+        ----------
+        layer : Layer
+            The layer, which `watch` gets.
+        """
         super().update()
         self.watch(layer)
 
 
 def grow(X, y, features, recipe, ridges, max_layers, share, rng, weighting=None, watch=None):
-    """A network by early stopping.
+    """Grow a network by early stopping.
 
     Parameters
     ----------
     X : array of shape (n, d)
-        Centred.
-    y : labels of shape (n,)
+        Centred rows.
+    y : array of shape (n,)
+        Class labels.
     features : callable
         What centred them.
     recipe : Recipe
-        `width`: columns of a projected first layer, which is then the only one tried.
+        How layers are solved. A `width` gives the columns of a projected first layer, which is
+        then the only one tried.
     ridges : sequence of float
+        The ridges to try, the smoothest first.
     max_layers : int
+        The most layers.
     share : float
         Of every class, held out while the plan is made; the network is then grown on all rows.
     rng : RandomState
+        What is drawn with.
     weighting : tuple, optional
         How much the rows of a class count among those held out ("balanced", None, or a dict), and
         what is added to the logarithms of the cosines.
@@ -195,12 +326,15 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng, weighting=None,
     Returns
     -------
     layers : list of Layer
+        The network.
     Z : array of shape (n, q)
         Images of X at the last layer.
     solver : RowsLayerSolver
+        What solved the layers.
     plan : Plan
+        What was grown.
     scores : tuple (accuracy, baseline), or (None, None)
-        Of the plan on the rows held out, weighted, and that of the best constant answer; None
+        Of the plan on the rows held out, weighted, and that of the best constant answer. None
         where every class has one row.
     settled : bool
         Whether a further layer was seen not to help.
@@ -210,14 +344,15 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng, weighting=None,
     held = hold_out(index, share)
     q = min(recipe.width or len(classes), X.shape[1])
     if recipe.width is not None:
-        projections = (True,)
+        projections: tuple[bool, ...] = (True,)
     else:
         projections = (False, True) if q < X.shape[1] else (False,)
     class_weight, prior = weighting or ("balanced", 0.0)
     with Progress(watch) as bar:
         solver = RowsLayerSolver(y, recipe, rng, seeds)
         depth = min(2, max_layers)
-        plan, scores, settled = Plan(projections[0], ridges[0], depth), (None, None), True
+        plan, settled = Plan(projections[0], ridges[0], depth), True
+        scores: tuple = (None, None)
         if held.any():
             part = RowsLayerSolver(y[~held], recipe, rng, seeds)
             weights = compute_sample_weight(class_weight, y[held])
@@ -231,8 +366,31 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng, weighting=None,
     return layers, Z, solver, plan, scores, settled
 
 
-def follow(plan, solver, X, features, q, bar=None):
-    """The layers of a plan on all rows, and the images of the last."""
+def follow(plan: Plan, solver: RowsLayerSolver, X, features, q, bar=None) -> tuple:
+    """Grow the layers of a plan on all rows.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to grow.
+    solver : RowsLayerSolver
+        What solves the layers.
+    X : array of shape (n, d)
+        Centred rows.
+    features : callable
+        What centred them.
+    q : int
+        Columns of a projected first layer.
+    bar : Progress, optional
+        Updated with every layer but the first.
+
+    Returns
+    -------
+    layers : list of Layer
+        The network.
+    Z : array of shape (n, q)
+        Images of X at the last layer.
+    """
     first = solver.projected(X, features, q) if plan.projected else solver.all_columns(X, features)
     layers, Z = [first[0]], first[1]
     for number in range(1, plan.depth):

@@ -1,7 +1,7 @@
-"""A layer of a kernel dependence network: a projection, a Gaussian feature map, and its solver.
+"""One layer of a kernel dependence network: a projection, a Gaussian feature map, and its solver.
 
-A layer sees its input through W, ``Z = R W``, and sends it into the feature space of the Gaussian
-kernel on Z, where the next layer works.
+A layer sees its input R through W, ``Z = R W``, and sends it into the feature space of the
+Gaussian kernel on Z, where the next layer works.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh, svd
@@ -34,16 +34,29 @@ from ismlit.solvers.ism import ism
 from ismlit.solvers.starts import starting_point
 
 MOST_PAIRS = 2000  # With random features all pairs are summed for at most so many samples.
-HSIC_SUBSAMPLE = 1000  # Where there are more, HSIC is measured on so many,
-FEWEST = 50  # of each class at least so many, if it has them.
-LEAST_GAIN = 1e-3  # of normalised HSIC, for a further layer or a further turn of one
+HSIC_SUBSAMPLE = 1000  # Where there are more samples, HSIC is measured on so many.
+FEWEST = 50  # Of each class at least so many of these are taken, if it has them.
+LEAST_GAIN = 1e-3  # A further layer, or iteration of one, must raise normalised HSIC by this.
 
 
 # ---------------------------------------------------------------- a layer
 
 
-def check_bandwidth(R, sigma):
-    """Refuse a sigma at which the kernel is 1, or 0, between any two rows of centred R (n, d)."""
+def check_bandwidth(R: np.ndarray, sigma: float) -> None:
+    """Refuse a bandwidth at which the kernel is 1, or 0, between any two rows.
+
+    Parameters
+    ----------
+    R : array of shape (n, d)
+        Centred rows.
+    sigma : float
+        The bandwidth, in the units of R.
+
+    Raises
+    ------
+    ConstantKernelError
+        If it is far above or far below the distances.
+    """
     sizes = np.linalg.norm(R, axis=1)
     if sigma > 1e6 * sizes.max():
         raise ConstantKernelError(
@@ -61,6 +74,11 @@ def check_bandwidth(R, sigma):
 class Centred:
     """The first layer's input: X minus its mean.
 
+    Parameters
+    ----------
+    mean : array of shape (d,)
+        The mean of the training rows.
+
     Examples
     --------
     >>> import numpy as np
@@ -73,16 +91,35 @@ class Centred:
 
     mean: np.ndarray
 
-    def __call__(self, X):
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Subtract the mean.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Samples in rows.
+
+        Returns
+        -------
+        array of shape (n, d)
+            The difference.
+        """
         return X - self.mean
 
 
 @dataclass(frozen=True, eq=False)
 class GramColumns:
-    """Exact features: kernel values with the training images, whose weights are W = R'A's A.
+    """The exact features of a layer's input: kernel values with the training images.
 
-    Every W worth having lies in the span of the training samples r_i, so W'r(x) = A'k(X, x): the
-    infinitely wide layer needs no approximation. Claim: txt-6-rff.
+    Every W worth having lies in the span of the training samples r_i in feature space. So it is W
+    = R'A with weights A, and W'r(x) = A'k(X, x): the infinitely wide layer needs no approximation.
+
+    Parameters
+    ----------
+    points : array of shape (n, q)
+        The training images.
+    kernel : Gaussian
+        The kernel on them.
 
     Examples
     --------
@@ -98,13 +135,34 @@ class GramColumns:
     points: np.ndarray
     kernel: Gaussian
 
-    def __call__(self, Z):
+    def __call__(self, Z: np.ndarray) -> np.ndarray:
+        """Return the features of images.
+
+        Parameters
+        ----------
+        Z : array of shape (m, q)
+            Images.
+
+        Returns
+        -------
+        array of shape (m, n)
+            The kernel between them and the training images.
+        """
         return gram(self.kernel, Z, X2=self.points)
 
 
 @dataclass(frozen=True, eq=False)
 class Waves:
-    """Random Fourier features: cosines and sines at m frequencies (q, m).
+    """Random Fourier features: cosines and sines, with the inner products of a Gaussian kernel.
+
+    Parameters
+    ----------
+    frequencies : array of shape (q, m)
+        The frequencies, drawn for sigma = 1 and divided by sigma.
+
+    References
+    ----------
+    Rahimi and Recht 2007, Random features for large-scale kernel machines.
 
     Examples
     --------
@@ -120,22 +178,36 @@ class Waves:
 
     frequencies: np.ndarray
 
-    def __call__(self, Z):
+    def __call__(self, Z: np.ndarray) -> np.ndarray:
+        """Return the features of images.
+
+        Parameters
+        ----------
+        Z : array of shape (n, q)
+            Images.
+
+        Returns
+        -------
+        array of shape (n, 2m)
+            Cosines and sines.
+        """
         return waves(Z, self.frequencies) / np.sqrt(self.frequencies.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One layer: images Z = features(input) W, and the Gaussian kernel on them. Claim: eq-6.2.
+    """One fitted layer of a network, which can be called on the images of the layer before.
 
-    Attributes
+    Parameters
     ----------
     features : callable
-        Features (n, m) of the layer's input (the images of the layer before).
+        Features (n, m) of the layer's input.
     W : array of shape (m, q)
+        Weights of the features.
     kernel : Gaussian
+        The kernel on the images.
     hsic : float
-        Normalised HSIC (eq-6.14) of its output with the training labels.
+        Normalised HSIC of its output with the training labels, from 0 to 1.
 
     Examples
     --------
@@ -148,12 +220,24 @@ class Layer:
     ((178, 2), 0.88, 0.99)
     """
 
-    features: object
+    features: Callable[[np.ndarray], np.ndarray]
     W: np.ndarray
     kernel: Gaussian
     hsic: float
 
-    def __call__(self, Z):
+    def __call__(self, Z: np.ndarray) -> np.ndarray:
+        """Return the images of rows.
+
+        Parameters
+        ----------
+        Z : array of shape (n, d)
+            Rows of X, or images of the layer before.
+
+        Returns
+        -------
+        array of shape (n, q)
+            Their images.
+        """
         return self.features(Z) @ self.W
 
     def __repr__(self):
@@ -164,16 +248,49 @@ class Layer:
 # ---------------------------------------------------------------- what it is measured by
 
 
-def class_sizes(points, index, kernel):
-    """Logarithms (k,) of the squared lengths of the class means in feature space."""
+def class_sizes(points: np.ndarray, index: np.ndarray, kernel: Gaussian) -> np.ndarray:
+    """Return how long the class means are in feature space.
+
+    Parameters
+    ----------
+    points : array of shape (n, q)
+        Images.
+    index : array of shape (n,)
+        The class of each, from 0.
+    kernel : Gaussian
+        The kernel on them.
+
+    Returns
+    -------
+    array of shape (k,)
+        Logarithms of the squared lengths.
+    """
     classes = [points[index == k] for k in range(index.max() + 1)]
     return np.log([gram(kernel, own).mean() if len(own) > 1 else 1.0 for own in classes])
 
 
-def log_cosines(Z, points, index, kernel, sizes):
-    """Log cosine between each image in Z and each class's mean in feature space, (n, k).
+def log_cosines(Z, points, index, kernel: Gaussian, sizes: np.ndarray) -> np.ndarray:
+    """Return the logarithm of the cosine between images and class means in feature space.
 
-    In logarithms, so that a sample far from all of them still has a nearest.
+    In logarithms, a sample that is far from all class means still has a nearest one.
+
+    Parameters
+    ----------
+    Z : array of shape (m, q)
+        Images.
+    points : array of shape (n, q)
+        The images that the means are taken of.
+    index : array of shape (n,)
+        The class of each, from 0.
+    kernel : Gaussian
+        The kernel on images.
+    sizes : array of shape (k,)
+        What `class_sizes` gives.
+
+    Returns
+    -------
+    array of shape (m, k)
+        The logarithms.
     """
     scaled = -kernel.rate * betas("difference", Z, points)
     sums = [logsumexp(scaled[:, index == k], axis=1) for k in range(len(sizes))]
@@ -187,14 +304,19 @@ def log_cosines(Z, points, index, kernel, sizes):
 class Recipe:
     """How the layers of one network are solved.
 
-    Attributes
+    Parameters
     ----------
-    bandwidth : {"normalized_hsic", "hsic"} or float
-        What each sigma maximises, or sigma itself.
-    width : int or None
+    bandwidth : {"normalized_hsic", "hsic"} or float, default="normalized_hsic"
+        What each sigma maximises, or the sigma of every layer.
+    width : int, optional
         Columns of every W; by rule when None.
-    random_features : int or None
-    tol, max_iter, n_jobs
+    random_features : int, optional
+        How many frequencies stand for the exact feature space.
+    tol : float, default=1e-3
+        Of ISM.
+    max_iter : int, default=20
+        Of ISM.
+    n_jobs : int, optional
         Of ISM.
     """
 
@@ -207,12 +329,29 @@ class Recipe:
 
 
 class LayerSolver:
-    """What the layers of one fit share: Gamma, the samples HSIC is measured on, the recipe."""
+    """The solver of the layers of one fit: Gamma, the samples that HSIC is measured on, the recipe.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class labels.
+    recipe : Recipe
+        How layers are solved.
+    rng : RandomState
+        What samples and features are drawn with.
+
+    Attributes
+    ----------
+    search : dict
+        Options of `best_bandwidth`, where its own defaults are not wanted.
+    n_iter : int
+        Steps of ISM so far.
+    """
 
     search: ClassVar[dict] = {}
     """Of `best_bandwidth`, where its own defaults are not wanted."""
 
-    def __init__(self, y, recipe, rng):
+    def __init__(self, y: np.ndarray, recipe: Recipe, rng: np.random.RandomState) -> None:
         self.recipe, self.rng = recipe, rng
         self.gamma = label_gamma(y)
         self.classes, self.index = np.unique(y, return_inverse=True)
@@ -234,11 +373,28 @@ class LayerSolver:
 
     # ------------------------------------------------------------ sigma given Z
 
-    def bandwidth(self, Z):
-        """sigma for images Z by the rule asked for, and the normalised HSIC that it gives.
+    def bandwidth(self, Z: np.ndarray) -> tuple[float, float]:
+        """Choose the bandwidth for images, by the rule that was asked for.
 
-        Searched from a fifth of the smallest distance, below which K = I to 4e-6 (but not below a
-        thousandth of the root mean square distance), to a hundred times the latter.
+        It is searched from a fifth of the smallest distance, below which K = I to 4e-6 (but not
+        below a thousandth of the root mean square distance), to a hundred times the latter.
+
+        Parameters
+        ----------
+        Z : array of shape (n, q)
+            Images.
+
+        Returns
+        -------
+        sigma : float
+            The bandwidth, in the units of Z.
+        hsic : float
+            The normalised HSIC that it gives.
+
+        Raises
+        ------
+        ConstantKernelError
+            If all images coincide.
         """
         squares = squared_distances(Z[self.sample])
         scale = np.sqrt(squares.mean())
@@ -256,11 +412,23 @@ class LayerSolver:
 
     # ------------------------------------------------------------ where W starts
 
-    def start(self, R, ridge):
-        """Directions of ridge discriminant analysis on the features R, as many as (6.3) has.
+    def start(self, R: np.ndarray, ridge: float) -> np.ndarray:
+        """Return directions of ridge discriminant analysis, in which W starts.
 
-        The left singular vectors of (R'HR + ridge I)^-1 R'HY; an infinite ridge leaves R'HY, whose
-        vectors are those of (6.3). The ridge is a share of the largest eigenvalue.
+        They are the left singular vectors of (R'HR + ridge I)^-1 R'HY. An infinite ridge leaves
+        R'HY, whose vectors are those of the construction of Theorem 6.1.
+
+        Parameters
+        ----------
+        R : array of shape (n, m)
+            Features.
+        ridge : float
+            A share of the largest eigenvalue of R'HR.
+
+        Returns
+        -------
+        array of shape (m, q)
+            Orthonormal columns.
         """
         R = R - R.mean(axis=0)
         A = R.T @ self.gamma.F
@@ -273,8 +441,19 @@ class LayerSolver:
         q = rank if self.recipe.width is None else self.recipe.width
         return _completed(R, U[:, : min(rank, q)], q)
 
-    def wide(self, R):
-        """Width by the rule that gives Appendix D.7: 90 % of the sum of R's singular values."""
+    def wide(self, R: np.ndarray) -> int:
+        """Return the width of a first layer: columns that hold 90 % of the sum of singular values.
+
+        Parameters
+        ----------
+        R : array of shape (n, d)
+            The input.
+
+        Returns
+        -------
+        int
+            At least two columns a class, if there are so many.
+        """
         if self.recipe.width is not None:
             return min(self.recipe.width, R.shape[1])
         sizes = np.cumsum(svd(R, compute_uv=False))
@@ -283,8 +462,25 @@ class LayerSolver:
 
     # ------------------------------------------------------------ W and sigma in turns
 
-    def climb(self, R, W):
-        """ISM and the bandwidth in turns, while H rises: (H, sigma, W)."""
+    def climb(self, R: np.ndarray, W: np.ndarray) -> tuple[float, float, np.ndarray]:
+        """Renew W by ISM and the bandwidth by a search, one after the other, while HSIC rises.
+
+        Parameters
+        ----------
+        R : array of shape (n, m)
+            Features.
+        W : array of shape (m, q)
+            Where to start.
+
+        Returns
+        -------
+        hsic : float
+            Normalised HSIC at the end.
+        sigma : float
+            The bandwidth.
+        W : array of shape (m, q)
+            The projection.
+        """
         sigma, hsic = self.bandwidth(R @ W)
         best = hsic, sigma, W
         for _ in range(6):
@@ -319,19 +515,54 @@ class LayerSolver:
 
     # ------------------------------------------------------------ the layers
 
-    def first(self, R, features):
-        """The first layer: wide, so that samples stay apart."""
+    def first(self, R: np.ndarray, features: Any) -> tuple[Layer, np.ndarray]:
+        """Solve the first layer, which is wide so that samples stay apart.
+
+        Parameters
+        ----------
+        R : array of shape (n, d)
+            The input.
+        features : callable
+            What gave it.
+
+        Returns
+        -------
+        layer : Layer
+            The layer.
+        Z : array of shape (n, q)
+            The images of the training rows.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             problem = Problem(R, self.gamma, Gaussian(1.0))
             W = starting_point(problem, self.wide(R), "taylor")
         return self._layer(features, R, None, *self.climb(R, W))
 
-    def further(self, features, R, back, ridge, enough: Callable):
-        """A further layer; where H is not `enough`, the start of (6.3) is tried as well.
+    def further(self, features, R, back, ridge: float, enough: Callable) -> tuple:
+        """Solve a further layer; where HSIC is not enough, from the start of Theorem 6.1 as well.
 
         With exact features and all its columns that start keeps the numerator of normalised HSIC
-        and cannot raise its denominator, in the limit of a large sigma (txt-6-monotone).
+        and cannot raise its denominator, in the limit of a large sigma.
+
+        Parameters
+        ----------
+        features : callable
+            What gives the input.
+        R : array of shape (n, m)
+            The features of the training rows.
+        back : array of shape (n, m), or None
+            How W returns, as of `lift`.
+        ridge : float
+            Of the first start.
+        enough : callable
+            Whether a value of HSIC is enough.
+
+        Returns
+        -------
+        layer : Layer
+            The layer.
+        Z : array of shape (n, q)
+            The images of the training rows.
         """
         hsic, sigma, W = self.climb(R, self.start(R, ridge))
         if not enough(hsic):
@@ -344,10 +575,25 @@ class LayerSolver:
         """The layer, and the images (n, q) of the training samples."""
         return Layer(features, W if back is None else back @ W, Gaussian(sigma), hsic), R @ W
 
-    def lift(self, Z, kernel):
-        """The next layer's input: its features, their values R (n, m), and how W returns.
+    def lift(self, Z: np.ndarray, kernel: Gaussian) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        """Return the next layer's input.
 
-        Exactly: R R' = K, and W (m, q) of R stands for weights ``back @ W`` of Gram columns.
+        Parameters
+        ----------
+        Z : array of shape (n, q)
+            Images of the training rows.
+        kernel : Gaussian
+            The kernel on them.
+
+        Returns
+        -------
+        features : callable
+            What gives the input for any images.
+        R : array of shape (n, m)
+            The features of the training rows; exactly, R R' = K.
+        back : array of shape (n, m), or None
+            W (m, q) of R stands for weights ``back @ W`` of Gram columns. None with random
+            features.
         """
         m = self.recipe.random_features
         if m is not None:

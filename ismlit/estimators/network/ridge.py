@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import eigsh
@@ -11,6 +13,7 @@ from ismlit.estimators.network.layers import (
     GramColumns,
     Layer,
     LayerSolver,
+    Recipe,
     Waves,
 )
 from ismlit.gamma import label_gamma
@@ -20,11 +23,23 @@ from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism
 from ismlit.solvers.starts import starting_point
 
-BANDWIDTH_SUBSAMPLE = 150  # by class shares, on which a bandwidth is searched
+BANDWIDTH_SUBSAMPLE = 150  # A bandwidth is searched on so many rows, by class shares.
 
 
-def spaced(rows, size):
-    """So many of the rows (n,), evenly spaced.
+def spaced(rows: np.ndarray, size: int) -> np.ndarray:
+    """Return some of the rows, evenly spaced.
+
+    Parameters
+    ----------
+    rows : array of shape (n,)
+        Numbers of rows.
+    size : int
+        How many are wanted.
+
+    Returns
+    -------
+    array of shape (size,)
+        Those chosen.
 
     Examples
     --------
@@ -36,14 +51,20 @@ def spaced(rows, size):
     return rows[((np.arange(size) + 0.5) * len(rows) / max(size, 1)).astype(int)]
 
 
-def spread_rows(index, most):
-    """About `most` of the rows, by class shares and spaced evenly in each class; sorted.
+def spread_rows(index: np.ndarray, most: int) -> np.ndarray:
+    """Return some of the rows, by class shares and evenly spaced in each class.
 
     Parameters
     ----------
     index : array of shape (n,)
         The class of each row, from 0. Two rows of each are taken in any case, if there are two.
     most : int
+        About how many rows are wanted.
+
+    Returns
+    -------
+    array of int
+        The rows chosen, sorted.
 
     Examples
     --------
@@ -57,8 +78,20 @@ def spread_rows(index, most):
     return np.sort(np.concatenate([spaced(*pair) for pair in zip(classes, sizes, strict=True)]))
 
 
-def hold_out(index, share):
-    """Which rows are held out (n,): a share of each class, at least one, but never all of it.
+def hold_out(index: np.ndarray, share: float) -> np.ndarray:
+    """Choose the rows to hold out: a share of each class, at least one, but never all of it.
+
+    Parameters
+    ----------
+    index : array of shape (n,)
+        The class of each row, from 0.
+    share : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    array of shape (n,)
+        True for a row that is held out.
 
     Examples
     --------
@@ -77,20 +110,22 @@ def hold_out(index, share):
 class RidgeDirections:
     """Ridge discriminant directions of a feature space, for one ridge after the other.
 
-    With centred features R (n, m) and class indicators F: an orthonormal basis of the columns of
-    ``(R'R + ridge I)^-1 R'F``, the ridge as a share of the largest eigenvalue of R'R. Exact
-    features are never formed: those columns are ``R' (RR' + ridge I)^-1 F``, and RR' = HKH.
+    With centred features R (n, m) and class indicators F they are an orthonormal basis of the
+    columns of ``(R'R + ridge I)^-1 R'F``. Exact features are never formed: those columns are ``R'
+    (RR' + ridge I)^-1 F``, and RR' = HKH.
 
     Parameters
     ----------
     features : GramColumns or Waves
+        The feature space.
     Z : array of shape (n, q)
         Images at the layer before.
     F : array of shape (n, k)
+        Class indicators.
 
-    Notes
-    -----
-    Claim: new-ridge-start.
+    References
+    ----------
+    Mika, Raetsch, Weston, Schoelkopf and Mueller 1999, Fisher discriminant analysis with kernels.
 
     Examples
     --------
@@ -105,7 +140,7 @@ class RidgeDirections:
     array([-0.63, -0.61,  0.61,  0.63])
     """
 
-    def __init__(self, features, Z, F):
+    def __init__(self, features: Any, Z: np.ndarray, F: np.ndarray) -> None:
         self.features, self.R = features, features(Z)
         F = F - F.mean(axis=0)
         centred = self.R - self.R.mean(axis=0)
@@ -118,8 +153,21 @@ class RidgeDirections:
             self.right = centred.T @ F
         self.largest = _largest_eigenvalue(self.C, self.right.sum(axis=1) + self.right[:, 0])
 
-    def __call__(self, ridge):
-        """Weights (columns of the features, q) and the images (n, q) of the training rows."""
+    def __call__(self, ridge: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the directions for a ridge.
+
+        Parameters
+        ----------
+        ridge : float
+            A share of the largest eigenvalue of R'R; infinity leaves R'F.
+
+        Returns
+        -------
+        A : array of shape (m, q)
+            Weights of the columns of the features.
+        images : array of shape (n, q)
+            The training rows, seen along the directions.
+        """
         B = self.right
         if np.isfinite(ridge):
             C = self.C.copy()
@@ -140,19 +188,23 @@ def _largest_eigenvalue(C, start):
 
 
 class RowsLayerSolver(LayerSolver):
-    """Layers for some rows, with bandwidths from few of them.
+    """The solver of layers for some rows, with bandwidths from few of them.
 
     Parameters
     ----------
-    y, recipe, rng
-        As of `LayerSolver`.
+    y : array of shape (n,)
+        Class labels.
+    recipe : Recipe
+        How layers are solved.
+    rng : RandomState
+        What features are drawn with.
     seeds : array of int
         Of the random features, for one layer after the other.
     """
 
     search = dict(grid=13, tol=0.03)
 
-    def __init__(self, y, recipe, rng, seeds):
+    def __init__(self, y: np.ndarray, recipe: Recipe, rng: Any, seeds: np.ndarray) -> None:
         super().__init__(y, recipe, rng)
         self.seeds = seeds
         self.rows = spread_rows(self.index, MOST_PAIRS)
@@ -167,35 +219,97 @@ class RowsLayerSolver(LayerSolver):
         gamma = self.gamma_of_rows
         return self._solved(ism, R[self.rows], gamma, sigma, W.shape[1], **options)
 
-    def all_columns(self, R, features):
-        """A first layer that keeps every column."""
+    def all_columns(self, R: np.ndarray, features: Any) -> tuple[Layer, np.ndarray]:
+        """Make a first layer that keeps every column.
+
+        Parameters
+        ----------
+        R : array of shape (n, d)
+            The input.
+        features : callable
+            What gave it.
+
+        Returns
+        -------
+        layer : Layer
+            The layer.
+        Z : array of shape (n, d)
+            The images of the training rows.
+        """
         W = np.eye(R.shape[1])
         sigma, hsic = self.bandwidth(R)
         return self._layer(features, R, None, hsic, sigma, W)
 
-    def projected(self, R, features, q):
-        """A first layer of q columns by ISM."""
+    def projected(self, R: np.ndarray, features: Any, q: int) -> tuple[Layer, np.ndarray]:
+        """Solve a first layer of q columns by ISM.
+
+        Parameters
+        ----------
+        R : array of shape (n, d)
+            The input.
+        features : callable
+            What gave it.
+        q : int
+            The number of columns.
+
+        Returns
+        -------
+        layer : Layer
+            The layer.
+        Z : array of shape (n, q)
+            The images of the training rows.
+        """
         problem = Problem(R[self.rows], self.gamma_of_rows, Gaussian(1.0))
         W = starting_point(problem, q, "taylor")
         return self._layer(features, R, None, *self.climb(R, W))
 
-    def space(self, Z, kernel, number):
-        """The feature space of layer `number`'s input."""
+    def space(self, Z: np.ndarray, kernel: Gaussian, number: int) -> RidgeDirections:
+        """Return the feature space of a layer's input.
+
+        Parameters
+        ----------
+        Z : array of shape (n, q)
+            Images at the layer before.
+        kernel : Gaussian
+            The kernel on them.
+        number : int
+            Of the layer, which chooses the seed of random features.
+
+        Returns
+        -------
+        RidgeDirections
+            The directions of that space.
+        """
         m = self.recipe.random_features
         if m is None:
-            features = GramColumns(Z, kernel)
+            features: Any = GramColumns(Z, kernel)
         else:
             features = Waves(even_frequencies(Z.shape[1], m, self.seeds[number]) / kernel.sigma)
         return RidgeDirections(features, Z, self.gamma.F)
 
-    def discriminant(self, space, ridge):
-        """A further layer, and its images."""
+    def discriminant(self, space: RidgeDirections, ridge: Any) -> tuple[Layer, np.ndarray]:
+        """Make a further layer of ridge discriminant directions.
+
+        Parameters
+        ----------
+        space : RidgeDirections
+            The feature space of its input.
+        ridge : float
+            The ridge.
+
+        Returns
+        -------
+        layer : Layer
+            The layer.
+        Z : array of shape (n, q)
+            The images of the training rows.
+        """
         A, Z = space(ridge)
         sigma, hsic = self.bandwidth(Z)
         return Layer(space.features, A, Gaussian(sigma), hsic), Z
 
     @property
-    def known(self):
+    def known(self) -> np.ndarray:
         """The rows that stand for their classes when a sample is classified."""
         exact = self.recipe.random_features is None
         return np.arange(len(self.index)) if exact else self.rows

@@ -1,0 +1,116 @@
+"""What a user does wrong is answered with the column, the row, the value, and what to do."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from ismlit import (
+    KDAC,
+    Gaussian,
+    KernelDependenceNetwork,
+    ResponseIKDR,
+    SemiSupervisedIKDR,
+    SupervisedIKDR,
+    UnsupervisedIKDR,
+    gram,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 3))
+Y = np.arange(60) % 2
+TABLE = pd.DataFrame(X, columns=["age", "income", "height"])
+DAYS = pd.date_range("2020-01-01", periods=60)
+ONE_CLASS = np.where(np.arange(60) < 5, 1, -1)
+
+
+def changed(row, column, value):
+    """X with one other value."""
+    other = X.copy()
+    other[row, column] = value
+    return other
+
+
+PROVOKED = {
+    "words in a frame": (
+        lambda: SupervisedIKDR().fit(TABLE.assign(colour=["red"] * 60), Y),
+        "column 'colour' of X holds words, such as 'red' in row 0.*OneHotEncoder",
+    ),
+    "words in a list": (
+        lambda: KernelDependenceNetwork().fit([["1.5", "2"], ["3", "n.a."]] * 5, [0, 1] * 5),
+        "column 1 of X holds words, such as 'n.a.' in row 1",
+    ),
+    "dates": (
+        lambda: SemiSupervisedIKDR().fit(TABLE.assign(day=DAYS), ONE_CLASS),
+        "column 'day' of X holds dates, such as 2020-01-01.* in row 0: make numbers of them",
+    ),
+    "a gap": (
+        lambda: UnsupervisedIKDR(2).fit(pd.DataFrame(changed(7, 1, np.nan), columns=TABLE.columns)),
+        "Input X contains NaN, in column 'income', row 7: fill gaps by sklearn.impute",
+    ),
+    "infinity": (
+        lambda: KDAC(2).fit(changed(3, 1, np.inf), Y),
+        "Input X contains infinity, in column 1, row 3: leave the row out",
+    ),
+    "one known class": (
+        lambda: SemiSupervisedIKDR().fit(X, ONE_CLASS),
+        "y holds one class alone, 1, in the 5 rows.*another class, or leave y out",
+    ),
+    "integer ids": (
+        lambda: SupervisedIKDR().fit(X, np.arange(60)),
+        r"60 distinct numbers in 60 samples.*ResponseIKDR, or y.astype\(str\)",
+    ),
+    "a response": (
+        lambda: SupervisedIKDR().fit(X, np.r_[np.ones(4), 2.5, np.ones(55)]),
+        "fractions, such as 2.5 in row 4, which are no labels; use ResponseIKDR",
+    ),
+    "words as a response": (
+        lambda: ResponseIKDR().fit(X, np.array(["a", "b"] * 30)),
+        "a response must be numbers.*SupervisedIKDR",
+    ),
+    "a label not known": (
+        lambda: SupervisedIKDR().fit(X, np.array([0, None, *Y[2:]], dtype=object)),
+        "y holds None in row 1: where only some labels are known, use SemiSupervisedIKDR",
+    ),
+    "NaN among labels": (
+        lambda: SemiSupervisedIKDR().fit(X, np.where(np.arange(60) == 9, np.nan, Y)),
+        "y holds NaN or infinity in row 9: write -1",
+    ),
+    "a name of another library": (
+        lambda: SupervisedIKDR(kernel="rbf").fit(X, Y),
+        "kernel of SupervisedIKDR must be.*got 'rbf'; did you mean 'gaussian'",
+    ),
+    "too many components": (
+        lambda: SupervisedIKDR(4).fit(X, Y),
+        "n_components = 4 must be at most 3, the number of directions in which X",
+    ),
+    "a bandwidth of zero": (
+        lambda: gram(Gaussian(0.0), X),
+        r"sigma of Gaussian must be positive and finite, got 0\.0; median_distance",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "words"), PROVOKED.values(), ids=PROVOKED)
+def test_an_error_names_the_place_and_the_cure(call, words):
+    with pytest.raises(ValueError, match=re.compile(words, re.S)):
+        call()
+
+
+def test_an_error_of_another_kind_is_left_alone():
+    """Only what cannot be read as numbers is blamed on a column."""
+    with pytest.raises(ValueError, match="must be True or False"):
+        SupervisedIKDR(balanced=1).fit(changed(0, 0, np.nan), Y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        SupervisedIKDR().fit(X, Y[:-1])
+    with pytest.raises(ValueError, match="Found array with dim 3"):
+        SupervisedIKDR().fit(np.full((4, 2, 2), np.nan), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("table", [None, 3.0, sparse.eye(4).tocsr(), [[]], [["a"], ["b", "c"]]])
+def test_what_is_no_table_keeps_scikit_learn_s_own_error(table):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        SupervisedIKDR().fit(table, [0, 1, 0, 1])
+    assert "column" not in str(caught.value)
