@@ -12,7 +12,6 @@ from importlib import import_module
 from string import Formatter
 
 MODULES = (
-    "chapter_1",
     "chapter_3",
     "table_3_1",
     "chapter_4",
@@ -22,7 +21,6 @@ MODULES = (
     "table_5_5",
     "chapter_6",
     "table_6_1",
-    "examples",
     "papers",
 )
 WORDS = tuple("none one two three four five six seven eight nine ten eleven twelve".split())

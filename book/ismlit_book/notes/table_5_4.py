@@ -1,6 +1,5 @@
 """Fields of the rows of Table 5.4: costs and scores by the program and by the text."""
 
-from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
