@@ -131,6 +131,7 @@ ASIDE = [
         for i in range(PLANES)
     ),
     ("LG", "DG", "RI", "lambda = 2", {"weight": 2}),
+    ("WebKb", "ISM", "SI", "sigma = 18.745", {"sigma": 18.745, "of_median": False}),
     ("MoonN", "ISM", "RI", "U from X", {"first": None}),
     ("MoonN", "SM", "RI", "U on time", {"lagging": False}),
     ("MoonN", "DG", "RI", "kernel renewed", {"stale": False}),
