@@ -46,6 +46,7 @@ class PublishedNetwork(KernelDependenceNetwork):
 
     _: KW_ONLY
     early_stopping: bool = False
+    bandwidth: float | str = "normalized_hsic"
 
     def fit(self, X, y):
         """Grow the network on X (n_samples, n_features) and class labels y (n_samples,)."""

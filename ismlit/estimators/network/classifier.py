@@ -85,8 +85,10 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         Columns of every W, if its input has so many; with early stopping of the first W. By
         default from spectra: the first layer keeps 90 % of the sum of X's singular values (at
         least two columns a class), later ones the rank of (6.3), the number of classes less one.
-    bandwidth : {"normalized_hsic", "hsic"} or float, default="normalized_hsic"
+    bandwidth : {"normalized_hsic", "hsic"} or float, optional
         What each sigma maximises: (6.14) or Tr(Gamma K). A number is the sigma of every layer.
+        By default (6.14); without early stopping Tr(Gamma K) decides where that differs by no
+        more than 0.01, and so seldom falls from one layer to the next.
     ridges : sequence of float, default=(inf, 0.1, 0.01, ..., 1e-10)
         Above 0. Where W of a later layer starts: ridge discriminant directions of its input,
         infinity being (6.3); towards 0 they interpolate. One network is grown for each in turn,
@@ -114,7 +116,8 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     layers_ : list of Layer
         Callables: the composition of the first l gives the images of layer l.
     history_ : dict of equal-length arrays
-        After each layer: ``hsic``, normalised HSIC on the training data; ``sigma``; ``width``.
+        After each layer: ``hsic``, normalised HSIC on the training data; ``share``, Tr(Gamma K)
+        over its value at the kernel that is 1 within classes and else 0; ``sigma``; ``width``.
     converged_ : bool
         Whether the last ``hsic`` passes `threshold`; with early stopping, whether `max_layers` left
         room for a layer that did not help.
@@ -172,7 +175,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     max_layers: int = 12
     threshold: float = 0.99
     n_components: int | None = None
-    bandwidth: float | str = "normalized_hsic"
+    bandwidth: float | str | None = None
     ridges: tuple = RIDGES
     random_features: int | None = None
     tol: float = 1e-3
@@ -193,7 +196,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
             max_layers=WHOLE,
             threshold=SHARE,
             ridges=ARRAY,
-            bandwidth=rule(POSITIVE, one_of(*BANDWIDTHS)),
+            bandwidth=rule(NONE, POSITIVE, one_of(*BANDWIDTHS)),
         )
         X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
         X = X.astype(float, copy=False)
@@ -214,9 +217,8 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
             )
         if isinstance(self.bandwidth, Real):
             check_bandwidth(R, self.bandwidth)
-        recipe = Recipe(
-            self.bandwidth, width, self.random_features, self.tol, self.max_iter, self.n_jobs
-        )
+        sigma = self.bandwidth or ("normalized_hsic" if self.early_stopping else None)
+        recipe = Recipe(sigma, width, self.random_features, self.tol, self.max_iter, self.n_jobs)
         rng = check_random_state(self.random_state)
         if self.early_stopping:
             layers, Z, solver, settled = self._by_held_out(X, y, R, features, recipe, ridges, rng)
@@ -229,6 +231,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         self.converged_ = bool(settled)
         self.history_ = {
             "hsic": np.array([layer.hsic for layer in layers]),
+            "share": np.array([layer.share for layer in layers]),
             "sigma": np.array([layer.kernel.sigma for layer in layers]),
             "width": np.array([layer.W.shape[1] for layer in layers]),
         }
@@ -381,7 +384,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X) -> np.ndarray:
         """Cosines with the class means in feature space, scaled to sum to 1; not calibrated."""
-        return softmax(self._scores(X), axis=1)
+        return np.maximum(softmax(self._scores(X), axis=1), np.finfo(float).tiny)
 
     def predict_log_proba(self, X) -> np.ndarray:
         """Logarithms of `predict_proba`."""

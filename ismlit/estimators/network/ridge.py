@@ -192,7 +192,7 @@ class RowsLayerSolver(LayerSolver):
         """A further layer, and its images."""
         A, Z = space(ridge)
         sigma, hsic = self.bandwidth(Z)
-        return Layer(space.features, A, Gaussian(sigma), hsic), Z
+        return Layer(space.features, A, Gaussian(sigma), hsic, self.share(Z, sigma)), Z
 
     @property
     def known(self):
