@@ -44,7 +44,7 @@ class PublishedNetwork(KernelDependenceNetwork):
     """
 
     def __init__(self, **parameters):
-        super().__init__(**{"early_stopping": False} | parameters)
+        super().__init__(**{"early_stopping": False, "bandwidth": "normalized_hsic"} | parameters)
 
     @classmethod
     def _get_param_names(cls):
