@@ -3,13 +3,14 @@
 from ismlit import datasets
 from ismlit.bandwidth import median_distance
 from ismlit.dependence import hsic, normalized_hsic
+from ismlit.estimators.importance import bootstrap_importances
 from ismlit.estimators.kdac import KDAC
 from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.response import ResponseIKDR
 from ismlit.estimators.semisupervised import SemiSupervisedIKDR
 from ismlit.estimators.supervised import SupervisedIKDR
 from ismlit.estimators.unsupervised import UnsupervisedIKDR
-from ismlit.gamma import Gamma, centre, label_gamma, one_hot
+from ismlit.gamma import Gamma, centre, label_gamma, one_hot, response_gamma
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import (
     Gaussian,
@@ -45,6 +46,7 @@ __all__ = [
     "Squared",
     "SupervisedIKDR",
     "UnsupervisedIKDR",
+    "bootstrap_importances",
     "centre",
     "certify",
     "datasets",
@@ -56,4 +58,5 @@ __all__ = [
     "normalized_hsic",
     "one_hot",
     "published_ism",
+    "response_gamma",
 ]

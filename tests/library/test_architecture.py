@@ -23,8 +23,8 @@ FOLDERS = {
     "objectives": "pairs protocol plain normalized features affinity joint parts",
     "solvers": "lbfgs starts result climb ism certificate alternate",
     "estimators": (
-        "parameters validation base supervised response clusters extension clustering "
-        "unsupervised semisupervised kdac"
+        "parameters validation weights base importance components dependent supervised response "
+        "clusters extension clustering unsupervised semisupervised kdac"
     ),
     "estimators.network": "layers ridge growth classifier",
 }
@@ -165,6 +165,7 @@ ESTIMATORS = [
     ismlit.KernelDependenceNetwork,
 ]
 OWN = {
+    "SupervisedIKDR": {"class_weight"},
     "ResponseIKDR": {"n_slices"},
     "KernelDependenceNetwork": {
         "class_weight",
@@ -213,6 +214,7 @@ BAD = {
     "n_vectors": [-1],
     "kernel": ["rbf", 3],
     "bandwidth": [0.0, "wide", True],
+    "bandwidth_scale": [0.0, "half", True],
     "init": ["best"],
     "tol": [-1e-3, np.nan, "small"],
     "max_iter": [0],
