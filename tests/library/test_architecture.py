@@ -19,7 +19,7 @@ PACKAGE = Path(ismlit.__file__).parent
 FOLDERS = {
     "geometry": "span frames second_order",
     "kernels": "_base _named",
-    "": "messages datasets parallel grams gamma dependence bandwidth",
+    "": "messages datasets parallel plot grams gamma dependence bandwidth",
     "objectives": "pairs protocol plain normalized features affinity joint parts",
     "solvers": "lbfgs starts result climb ism certificate alternate",
     "estimators": (
