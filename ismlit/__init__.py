@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "kernels": "Gaussian Kernel Linear Multiquadratic Polynomial RelativeGaussian Squared".split(),
-    "gamma": ["Gamma", "centre", "label_gamma", "one_hot"],
+    "gamma": ["Gamma", "centre", "label_gamma", "one_hot", "response_gamma"],
     "dependence": ["cka", "hsic", "normalized_hsic"],
     "bandwidth": ["median_distance"],
     "grams": ["ConstantKernelError", "gram"],
@@ -17,6 +17,7 @@ _HOME = {
     "solvers.ism": ["ism", "published_ism"],
     "solvers.result": ["ISMResult"],
     "solvers.certificate": ["Certificate", "certify"],
+    "estimators.importance": ["bootstrap_importances"],
     "estimators.supervised": ["SupervisedIKDR"],
     "estimators.response": ["ResponseIKDR"],
     "estimators.unsupervised": ["UnsupervisedIKDR"],

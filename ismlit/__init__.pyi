@@ -4,6 +4,7 @@ from ismlit import datasets
 from ismlit.bandwidth import median_distance
 from ismlit.dependence import cka, hsic, normalized_hsic
 from ismlit.estimators.gradient_kdr import GradientKDR
+from ismlit.estimators.importance import bootstrap_importances
 from ismlit.estimators.kdac import KDAC
 from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.response import ResponseIKDR
@@ -12,7 +13,7 @@ from ismlit.estimators.sliced_inverse import SlicedInverseRegression
 from ismlit.estimators.sliced_variance import SAVE
 from ismlit.estimators.supervised import SupervisedIKDR
 from ismlit.estimators.unsupervised import UnsupervisedIKDR
-from ismlit.gamma import Gamma, centre, label_gamma, one_hot
+from ismlit.gamma import Gamma, centre, label_gamma, one_hot, response_gamma
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import (
     Gaussian,
@@ -53,6 +54,7 @@ __all__ = [
     "Squared",
     "SupervisedIKDR",
     "UnsupervisedIKDR",
+    "bootstrap_importances",
     "centre",
     "certify",
     "cka",
@@ -66,4 +68,5 @@ __all__ = [
     "normalized_hsic",
     "one_hot",
     "published_ism",
+    "response_gamma",
 ]
