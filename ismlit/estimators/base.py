@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ismlit.estimators.collections import TakesCollections
 from ismlit.geometry.frames import as_frame, column_signs
 from ismlit.geometry.span import varying_directions
 from ismlit.solvers.certificate import Certificate, certify
@@ -63,7 +64,7 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
 TRANSFORM_CHUNK = 16384  # looked at at once
 
 
-class KeepsPrecision(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class KeepsPrecision(TakesCollections, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """A transformer that gives float32 for float32."""
 
     def __sklearn_tags__(self):
@@ -80,12 +81,19 @@ class Projection(KeepsPrecision, BaseEstimator):
     """
 
     def _centred(self, X):
-        """X minus ``mean_``, in a basis of the directions in which it varies, and q.
-
-        q directions are to be found: `n_components`, or what `_default_components` says.
-        """
+        """X minus ``mean_``, in a basis of the directions in which it varies, and q."""
         self.mean_ = X.mean(axis=0)
-        self._basis = varying_directions(X, self.mean_)
+        q = self._choose_components(varying_directions(X, self.mean_), X)
+        if self._basis is None:  # random features centre what they read
+            return (X if getattr(self, "random_features", None) else X - self.mean_), q
+        return (X - self.mean_) @ self._basis, q
+
+    def _choose_components(self, basis, X):
+        """How many directions are to be found: `n_components`, or what `_default_components` says.
+
+        They are looked for among those of a basis (d, rank), None where X varies in all d.
+        """
+        self._basis = None if basis is None else basis.astype(X.dtype, copy=False)
         self._rank = rank = X.shape[1] if self._basis is None else self._basis.shape[1]
         if not rank:
             raise ValueError("all rows of X are equal: duplicate rows of one sample say nothing")
@@ -96,10 +104,7 @@ class Projection(KeepsPrecision, BaseEstimator):
                 f"(n_features = {X.shape[1]}) varies: constant columns, and columns that others "
                 "determine, add none"
             )
-        if self._basis is None:  # random features centre what they read
-            return (X if getattr(self, "random_features", None) else X - self.mean_), q
-        self._basis = self._basis.astype(X.dtype, copy=False)
-        return (X - self.mean_) @ self._basis, q
+        return q
 
     def _default_components(self, rank):
         """q where `n_components` is None and X varies in `rank` directions."""
@@ -180,8 +185,9 @@ class Projection(KeepsPrecision, BaseEstimator):
         check_is_fitted(self, "W_")
         if self._solved is None:
             raise ValueError(
-                f"this {type(self).__name__} was pickled without its training data: ask for "
-                "certificate() before, or call certify(Problem(X, gamma, kernel), model.W_)"
+                f"this {type(self).__name__} was pickled without its training data, or fitted on "
+                "Dask collections, of which it keeps none: ask for certificate() before a pickle, "
+                "or call certify(Problem(X, gamma, kernel), model.W_), on a sample of the rows"
             )
         return self._solved.problem, self._solved
 

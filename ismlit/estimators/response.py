@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ismlit.estimators.base import FLOATS, all_or_nothing
+from ismlit.estimators.collections import fit_collections, is_collection
 from ismlit.estimators.parameters import check_parameters, is_integer_at_least
 from ismlit.estimators.supervised import SupervisedIKDR
-from ismlit.gamma import label_gamma
 
 
 @dataclass(eq=False, repr=False)
@@ -68,11 +68,13 @@ class ResponseIKDR(SupervisedIKDR):
         check_parameters(
             self, n_slices=(lambda m: is_integer_at_least(m, 2), "a whole number of at least 2")
         )
+        if is_collection(X):
+            return fit_collections(self, X, y, slice_starts)
         if np.asarray(y).dtype.kind in "US":
             raise ValueError("a response must be numbers; SupervisedIKDR takes class labels")
         X, y = validate_data(self, X, y, dtype=FLOATS, y_numeric=True, ensure_min_samples=2)
         self.slices_ = slice_starts(y, self.n_slices)
-        return self._fit(X, label_gamma(self._target(y), self.balanced))
+        return self._fit(X, self._target(y))
 
     def _target(self, y):
         """The slice of each value."""

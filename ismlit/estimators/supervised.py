@@ -13,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ismlit.bandwidth import as_kernel
 from ismlit.dependence import normalized_hsic
 from ismlit.estimators.base import FLOATS, Projection, all_or_nothing
+from ismlit.estimators.collections import fit_collections, is_collection, score_collections
 from ismlit.estimators.parameters import check_parameters
 from ismlit.estimators.validation import check_labels
 from ismlit.gamma import label_gamma
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Kernel
+from ismlit.objectives.blocks import class_gamma
 from ismlit.objectives.parts import as_problem
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism, warn_unless_converged
@@ -48,8 +50,8 @@ class SupervisedIKDR(Projection):
         in which either counts as one whatever its size (claim new-two-classes).
     random_features : int, optional
         Replace the Gaussian kernel by so many random features: time linear in the samples. X may
-        then be a numpy.memmap of more rows than memory holds (a Dask array would be gathered:
-        store its blocks in one).
+        then be a numpy.memmap of more rows than memory holds, or X and y Dask collections, whose
+        blocks are added up where they are; see the notes.
     tol : float, default=1e-6
     max_iter : int, default=2000
         Most steps of the solver.
@@ -78,6 +80,13 @@ class SupervisedIKDR(Projection):
     Notes
     -----
     Claims: eq-5.1, alg-4. Scale the features first, as for any method that uses distances.
+
+    X and y may be Dask arrays with known chunks of rows, or a Dask dataframe and series. Every
+    step is then one graph, whose sums by class are added on the workers; bandwidth and starts come
+    from 5000 rows, drawn by their numbers. Persist X and y first if the workers can hold them:
+    blocks that are not persisted are read again in every step. `transform` and `score` take Dask
+    collections, too; `transform` is lazy, with the same chunks of rows. To be able to go on after
+    the client is lost, let `callback` save W, and pass it as `init`.
 
     See Also
     --------
@@ -115,24 +124,31 @@ class SupervisedIKDR(Projection):
     callback: object = None
     verbose: bool = False
     random_state: object = None
+    takes_collections = True
 
     @all_or_nothing
     def fit(self, X, y) -> Self:
         """Learn ``W_`` from X (n_samples, n_features) and class labels y (n_samples,)."""
         check_parameters(self)
+        if is_collection(X):
+            return fit_collections(self, X, y)
         X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
         self.classes_ = check_labels(y)
-        return self._fit(X, label_gamma(y, self.balanced))
+        return self._fit(X, y)
 
-    def _fit(self, X, gamma):
+    def _fit(self, X, y):
+        gamma = (class_gamma if self.random_features else label_gamma)(y, self.balanced)
         centred, q = self._centred(X)
         X_centred = X if self.random_features else X - self.mean_  # to read, not to copy
         self.kernel_ = as_kernel(self.kernel, X_centred, self.bandwidth, q, self._rank)
         how = self.n_jobs, self.random_features, self.random_state
+        return self._solve(as_problem(centred, gamma, self.kernel_, *how), q)
+
+    def _solve(self, problem, q):
         with warnings.catch_warnings():  # said below, in the name of the estimator
             warnings.simplefilter("ignore", ConvergenceWarning)
             result = ism(
-                as_problem(centred, gamma, self.kernel_, *how),
+                problem,
                 q=q,
                 init=self._start(),
                 tol=self.tol,
@@ -152,6 +168,8 @@ class SupervisedIKDR(Projection):
         On rows that were not fitted it is a criterion for a search over the parameters.
         """
         check_is_fitted(self)
+        if is_collection(X):
+            return score_collections(self, X, y)
         X, y = validate_data(self, X, y, dtype=FLOATS, reset=False, ensure_min_samples=2)
         X, kernel = X - self.mean_, self.kernel_
         if kernel.is_relative:  # bandwidths of the new rows, by the same rule

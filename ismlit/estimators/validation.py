@@ -11,6 +11,14 @@ from ismlit.gamma import labels_of_a_column
 def check_labels(y):
     """Classes of labels y (n,), sorted; a ValueError for a regression target."""
     y = np.asarray(y)
+    check_label_kind(y)
+    classes = np.unique(y)
+    check_label_count(classes, len(y))
+    return classes
+
+
+def check_label_kind(y):
+    """A ValueError for values y (n,) that are no labels, whatever their number."""
     if y.dtype == object and any(label is None for label in y):
         raise ValueError("y holds None: where only some labels are known, use SemiSupervisedIKDR")
     if y.dtype.kind == "f" and (y % 1).any():
@@ -19,13 +27,15 @@ def check_labels(y):
             "response"
         )
     check_classification_targets(y)
-    classes = np.unique(y)
-    if y.dtype.kind in "iuf" and len(classes) > max(20, len(y) // 3):
+
+
+def check_label_count(classes, n):
+    """A ValueError where n samples hold so many distinct numbers that they are no labels."""
+    if classes.dtype.kind in "iuf" and len(classes) > max(20, n // 3):
         raise ValueError(
-            f"y holds {len(classes)} distinct numbers in {len(y)} samples: that is no class label "
+            f"y holds {len(classes)} distinct numbers in {n} samples: that is no class label "
             "but a response; use ResponseIKDR"
         )
-    return classes
 
 
 def one_row_per_sample(y, n):

@@ -63,7 +63,8 @@ def look_around(problem, q, random_state, climb):
     rng = check_random_state(0 if random_state is None else random_state)
     n, view = problem.n, problem
     if n > START_SUBSAMPLE:
-        view = problem.sample(np.sort(rng.permutation(n)[:START_SUBSAMPLE]))
+        held = len(problem.X)  # of rows in blocks a problem holds some
+        view = problem.sample(np.sort(rng.permutation(held)[:START_SUBSAMPLE]))
     view, V = view.in_its_span(q)
     before, found = view.count.passes, []
     for name in ORDER:

@@ -20,10 +20,10 @@ FOLDERS = {
     "geometry": "span frames second_order",
     "kernels": "_base _named",
     "": "messages datasets parallel grams gamma dependence bandwidth",
-    "objectives": "pairs protocol plain normalized features affinity joint parts",
+    "objectives": "pairs protocol plain normalized blocks features affinity joint parts",
     "solvers": "lbfgs starts result climb ism certificate alternate",
     "estimators": (
-        "parameters validation base supervised response clusters extension clustering "
+        "parameters validation collections base supervised response clusters extension clustering "
         "unsupervised semisupervised kdac"
     ),
     "estimators.network": "layers ridge growth classifier",
