@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ismlit.estimators.collections import TakesCollections
 from ismlit.estimators.validation import explain_column
 from ismlit.geometry.frames import as_frame, column_signs
 from ismlit.geometry.span import varying_directions
@@ -72,7 +73,7 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
 TRANSFORM_CHUNK = 16384  # looked at at once
 
 
-class KeepsPrecision(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class KeepsPrecision(TakesCollections, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """A transformer that gives float32 for float32."""
 
     if TYPE_CHECKING:
@@ -101,13 +102,20 @@ class Projection(KeepsPrecision, BaseEstimator):
     history_: dict[str, np.ndarray]
 
     def _centred(self, X, sample_weight=None):
-        """X minus ``mean_``, in a basis of the directions in which it varies, and q.
-
-        q directions are to be found: `n_components`, or what `_default_components` says.
-        """
+        """X minus ``mean_``, in a basis of the directions in which it varies, and q."""
         self.mean_ = np.average(X, axis=0, weights=sample_weight).astype(X.dtype, copy=False)
         self._std = column_std(X, self.mean_, sample_weight)
-        self._basis = varying_directions(X, self.mean_)
+        q = self._choose_components(varying_directions(X, self.mean_), X)
+        if self._basis is None:  # random features centre what they read
+            return (X if getattr(self, "random_features", None) else X - self.mean_), q
+        return (X - self.mean_) @ self._basis, q
+
+    def _choose_components(self, basis, X):
+        """How many directions are to be found: `n_components`, or what `_default_components` says.
+
+        They are looked for among those of a basis (d, rank), None where X varies in all d.
+        """
+        self._basis = None if basis is None else basis.astype(X.dtype, copy=False)
         self._rank = rank = X.shape[1] if self._basis is None else self._basis.shape[1]
         if not rank:
             raise ValueError("all rows of X are equal: duplicate rows of one sample say nothing")
@@ -119,10 +127,7 @@ class Projection(KeepsPrecision, BaseEstimator):
                 "determine, add none"
             )
         self._warn_of_a_dominant_column()
-        if self._basis is None:  # random features centre what they read
-            return (X if getattr(self, "random_features", None) else X - self.mean_), q
-        self._basis = self._basis.astype(X.dtype, copy=False)
-        return (X - self.mean_) @ self._basis, q
+        return q
 
     def _n_components(self, rank):
         return self._default_components(rank) if self.n_components is None else self.n_components
@@ -280,8 +285,9 @@ class Projection(KeepsPrecision, BaseEstimator):
         check_is_fitted(self, "W_")
         if self._solved is None:
             raise ValueError(
-                f"this {type(self).__name__} was pickled without its training data: ask for "
-                "certificate() before, or call certify(Problem(X, gamma, kernel), model.W_)"
+                f"this {type(self).__name__} was pickled without its training data, or fitted on "
+                "Dask collections, of which it keeps none: ask for certificate() before a pickle, "
+                "or call certify(Problem(X, gamma, kernel), model.W_), on a sample of the rows"
             )
         return self._solved.problem, self._solved
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ismlit.bandwidth import as_kernel
 from ismlit.dependence import normalized_hsic
 from ismlit.estimators.base import FLOATS, Projection
+from ismlit.estimators.collections import is_collection, score_collections
 from ismlit.estimators.components import choose_components
 from ismlit.estimators.importance import order_columns
 from ismlit.estimators.parameters import NONE, WHOLE, one_of, rule
@@ -51,6 +52,7 @@ class DependentIKDR(Projection):
     callback: Callable[[object], object] | None = None
     verbose: bool | int = False
     random_state: int | np.random.RandomState | None = None
+    takes_collections = True
 
     def _gamma(self, y, sample_weight):
         """Gamma of the target y, and what `fit` learns of it."""
@@ -74,10 +76,13 @@ class DependentIKDR(Projection):
         X_centred = X if self.random_features else X - self.mean_  # to read, not to copy
         self.kernel_ = self._kernel(X_centred, q, sample_weight)
         how = self.n_jobs, self.random_features, self.random_state
+        return self._solve(as_problem(centred, gamma, self.kernel_, *how), q)
+
+    def _solve(self, problem, q):
         with warnings.catch_warnings():  # said below, in the name of the estimator
             warnings.simplefilter("ignore", ConvergenceWarning)
             result = ism(
-                as_problem(centred, gamma, self.kernel_, *how),
+                problem,
                 q=q,
                 init=self._start(),
                 tol=self.tol,
@@ -144,6 +149,8 @@ class DependentIKDR(Projection):
         shuffling: in a search over a reducer pass ``cv=StratifiedKFold(5, shuffle=True)``.
         """
         check_is_fitted(self)
+        if is_collection(X):
+            return score_collections(self, X, y)
         rows, target = validate_data(
             self, X, y, dtype=FLOATS, reset=False, ensure_min_samples=2, **self._target_options
         )

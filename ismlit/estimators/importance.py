@@ -59,7 +59,7 @@ def order_columns(problem, W):
     (array([[-0.2,  1. ],
            [ 1. ,  0.2]]), array([0.92, 0.08]))
     """
-    n, q = problem.n, W.shape[1]
+    n, q = len(problem.X), W.shape[1]  # of Dask collections X is a sample
     rows = np.arange(n)
     if n > MOST_ROWS:
         rows = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])

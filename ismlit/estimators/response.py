@@ -12,12 +12,14 @@ from sklearn.utils.validation import validate_data
 from ismlit.bandwidth import MEDIAN_SUBSAMPLE, median_distance
 from ismlit.dependence import gram_of_labels
 from ismlit.estimators.base import FLOATS, all_or_nothing, column_std
+from ismlit.estimators.collections import fit_collections, is_collection
 from ismlit.estimators.dependent import COMPONENTS, DependentIKDR
 from ismlit.estimators.parameters import NONE, check_parameters, is_integer_at_least, rule
 from ismlit.estimators.weights import row_weights
 from ismlit.gamma import Gamma, label_gamma, response_gamma
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian
+from ismlit.objectives.blocks import class_gamma
 
 SLICES = (lambda m: is_integer_at_least(m, 2), "a whole number of at least 2")
 
@@ -107,6 +109,8 @@ class ResponseIKDR(DependentIKDR):
             If one column makes nearly all of the variance, or a component hardly varies.
         """
         check_parameters(self, n_components=COMPONENTS, n_slices=rule(SLICES, NONE))
+        if is_collection(X):
+            return fit_collections(self, X, y, sample_weight, slice_starts)
         if np.asarray(y).dtype.kind in "US":
             raise ValueError("a response must be numbers; SupervisedIKDR takes class labels")
         rows, target = validate_data(
@@ -128,6 +132,8 @@ class ResponseIKDR(DependentIKDR):
             return response_gamma(Y / self._units, self._sigma, sample_weight)
         starts = [slice_starts(column, self.n_slices, sample_weight) for column in Y.T]
         self.slices_ = starts if y.ndim == 2 else starts[0]
+        if self.random_features is not None and sample_weight is None and y.ndim == 1:
+            return class_gamma(self._slices_of(y)[0], self.balanced)
         parts = [label_gamma(code, self.balanced, sample_weight) for code in self._slices_of(y)]
         return Gamma(np.hstack([part.F for part in parts]), np.hstack([part.s for part in parts]))
 

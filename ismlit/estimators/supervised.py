@@ -11,12 +11,14 @@ from sklearn.utils.validation import validate_data
 
 from ismlit.dependence import gram_of_labels
 from ismlit.estimators.base import FLOATS, all_or_nothing
+from ismlit.estimators.collections import fit_collections, is_collection
 from ismlit.estimators.dependent import COMPONENTS, DependentIKDR
 from ismlit.estimators.parameters import DICT, NONE, check_parameters, one_of, rule
 from ismlit.estimators.validation import check_labels
 from ismlit.estimators.weights import row_weights
 from ismlit.gamma import label_gamma
 from ismlit.messages import warn
+from ismlit.objectives.blocks import class_gamma
 
 CLASS_WEIGHT = rule(DICT, one_of("balanced"), NONE)
 
@@ -56,8 +58,8 @@ class SupervisedIKDR(DependentIKDR):
         afterwards needs a weight of its own.
     random_features : int, optional
         Replace the Gaussian kernel by so many random features: time linear in the samples. X may
-        then be a numpy.memmap of more rows than memory holds (a Dask array would be gathered:
-        store its blocks in one).
+        then be a numpy.memmap of more rows than memory holds, or X and y Dask collections, whose
+        blocks are added up where they are; see the notes.
     tol : float, default=1e-6
         Largest first-order residual, relative to Phi, at which the solver stops.
     max_iter : int, default=2000
@@ -99,6 +101,13 @@ class SupervisedIKDR(DependentIKDR):
     -----
     Scale the features first, as for any method that uses distances. In a search pass
     ``cv=StratifiedKFold(5, shuffle=True)``: scikit-learn cuts folds by class for classifiers alone.
+
+    X and y may be Dask arrays with known chunks of rows, or a Dask dataframe and series. Every
+    step is then one graph, whose sums by class are added on the workers; bandwidth and starts come
+    from 5000 rows, drawn by their numbers. Persist X and y first if the workers can hold them:
+    blocks that are not persisted are read again in every step. `transform` and `score` take Dask
+    collections, too; `transform` is lazy, with the same chunks of rows. To be able to go on after
+    the client is lost, let `callback` save W, and pass it as `init`.
 
     See Also
     --------
@@ -164,12 +173,16 @@ class SupervisedIKDR(DependentIKDR):
             If one column makes nearly all of the variance, or a component hardly varies.
         """
         check_parameters(self, n_components=COMPONENTS, class_weight=CLASS_WEIGHT)
+        if is_collection(X):
+            return fit_collections(self, X, y, sample_weight)
         rows, labels = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
         self.classes_ = check_labels(labels)
         weights = row_weights(sample_weight, self.class_weight, rows, labels)
         return self._fit(rows, labels, weights)
 
     def _gamma(self, y, sample_weight):
+        if self.random_features is not None and sample_weight is None:
+            return class_gamma(y, self.balanced)
         return label_gamma(y, self.balanced, sample_weight)
 
     def _target_gram(self, y):

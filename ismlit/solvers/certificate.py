@@ -198,7 +198,8 @@ def certify(found, W=None, *, tol: float = 1e-5, exact: bool = False) -> Certifi
             residual = first_order_residual(phi, W)
         else:
             J, residual = result.objective, result.residual
-        view = problem if problem.n <= SAMPLE else problem.sample(_sample(problem.n))
+        n = len(problem.X)  # of Dask collections X is a sample
+        view = problem if n <= SAMPLE else problem.sample(_sample(n))
         view = getattr(view, "exact", view)
         n_second_order = view.n
         curvature = _tested(view, W)[2]

@@ -43,8 +43,8 @@ def starting_point(problem, q, init, random_state=None):
         return _taylor(problem, q)
     if init == "gradient":
         view = problem
-        if problem.n > GRADIENT_SUBSAMPLE:
-            rows = check_random_state(0).permutation(problem.n)[:GRADIENT_SUBSAMPLE]
+        if len(problem.X) > GRADIENT_SUBSAMPLE:
+            rows = check_random_state(0).permutation(len(problem.X))[:GRADIENT_SUBSAMPLE]
             view = problem.sample(np.sort(rows))
         return gradient_directions(view, q)
     if init == "pca":
@@ -73,7 +73,8 @@ def look_around(problem, q, random_state, climb):
     rng = check_random_state(0 if random_state is None else random_state)
     n, view = problem.n, problem
     if n > START_SUBSAMPLE:
-        view = problem.sample(np.sort(rng.permutation(n)[:START_SUBSAMPLE]))
+        held = len(problem.X)  # of rows in blocks a problem holds some
+        view = problem.sample(np.sort(rng.permutation(held)[:START_SUBSAMPLE]))
     view, V = view.in_its_span(q)
     before, ends = view.count.passes, []
     for name in ORDER:

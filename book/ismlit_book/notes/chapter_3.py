@@ -138,10 +138,7 @@ def _moved(source, column):
     each = [(n, m) for n in SETS for m in SOLVERS]
     by_start = [abs(cell(n, m, "SI") - cell(n, m, "RI")) for n, m in each]
     by_solver = [
-        abs(cell(n, "ISM", i) - cell(n, m, i))
-        for n, m in each
-        if m != "ISM"
-        for i in ("SI", "RI")
+        abs(cell(n, "ISM", i) - cell(n, m, i)) for n, m in each if m != "ISM" for i in ("SI", "RI")
     ]
     return np.nanmean(by_start), np.nanmean(by_solver)
 
@@ -165,5 +162,3 @@ def settings_and_costs(claim_id):
     """Moon's printed cost; WebKb's printed bandwidth and weight."""
     sigma, weight, _ = table.settings("WebKb")
     return dict(moon=PRINTED["Moon", "ISM", "SI"]["cost"], sigma=sigma, weight=weight)
-
-

@@ -409,11 +409,13 @@ class LayerSolver:
                 "rows of X the same?"
             )
         rules = {None: self.score, "normalized_hsic": self.score, "hsic": self.score.trace}
-        sigma = self.recipe.bandwidth
-        if sigma in rules:
-            options = self.search | dict(second=self.score.trace if sigma is None else None)
+        rule = self.recipe.bandwidth
+        if rule is None or isinstance(rule, str):
+            options = self.search | dict(second=self.score.trace if rule is None else None)
             low = max(1e-3 * scale, np.sqrt(squares[squares > 0].min()) / 5)
-            sigma, _ = best_bandwidth(squares, rules[sigma], low, 100 * scale, **options)
+            sigma, _ = best_bandwidth(squares, rules[rule], low, 100 * scale, **options)
+        else:
+            sigma = float(rule)
         return sigma, self.score(Gaussian(sigma).f(squares))
 
     # ------------------------------------------------------------ where W starts
