@@ -139,8 +139,8 @@ def _fault(values):
                 f"{{}} of X holds words, such as {str(value)!r} in row {row}: encode them, for "
                 "instance by sklearn.preprocessing.OneHotEncoder, or leave the column out"
             )
-        except TypeError:
-            number = np.nan
+        except TypeError:  # None and pandas' NA are gaps; anything else is left alone
+            number = np.nan if value is None or type(value).__name__ == "NAType" else 0.0
         if not np.isfinite(number):
             what, cure = ("NaN", "fill gaps by sklearn.impute.SimpleImputer, or leave the row out")
             if np.isinf(number):
