@@ -6,9 +6,11 @@ A bandwidth is in the units of the data that the kernel sees.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
@@ -33,15 +35,29 @@ def _distances(X):
     return pairwise_distances(X - X.mean(axis=0))
 
 
-def median_distance(X, *, max_samples=5000, random_state=0):
-    """Median pairwise Euclidean distance of the rows of X (n, d), in the units of X.
+def median_distance(
+    X: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    max_samples: int = 5000,
+    random_state: int | np.random.RandomState | None = 0,
+) -> float:
+    """Median pairwise Euclidean distance of the rows of X, in the units of X.
 
     Over all n^2 entries of the distance matrix, its n zeros included, as the thesis's code does.
 
     Parameters
     ----------
-    max_samples : int
+    X : array of shape (n_samples, n_features)
+    sample_weight : array of shape (n_samples,), optional
+        A pair of rows counts as much as the product of their weights.
+    max_samples : int, default=5000
         With more rows, a random subset of this size is used (seeded by `random_state`).
+    random_state : int, RandomState, optional
+
+    Returns
+    -------
+    float
 
     Raises
     ------
@@ -58,17 +74,29 @@ def median_distance(X, *, max_samples=5000, random_state=0):
     >>> median_distance([[0.0], [1.0], [3.0]])
     1.0
     """
-    X = check_array(X, dtype=(np.float64, np.float32), ensure_min_samples=2)
-    if len(X) > max_samples:
+    A = check_array(X, dtype=(np.float64, np.float32), ensure_min_samples=2)
+    w = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    if len(A) > max_samples:
         rng = check_random_state(random_state)
-        X = X[rng.choice(len(X), max_samples, replace=False)]
-    median = float(np.median(_distances(X)))
+        rows = rng.choice(len(A), max_samples, replace=False)
+        A, w = A[rows], None if w is None else w[rows]
+    distances = _distances(A)
+    median = np.median(distances) if w is None else _weighted_median(distances, np.outer(w, w))
     if median == 0:
         raise ValueError(
             "the median distance is 0: at least half of all pairs of rows coincide; "
             "remove duplicate rows or give sigma yourself"
         )
-    return median
+    return float(median)
+
+
+def _weighted_median(values, weights):
+    """The median of values, each repeated as often as its weight says."""
+    order = np.argsort(values, axis=None)
+    values, total = values.ravel()[order], np.cumsum(weights.ravel()[order])
+    half = total[-1] / 2  # where a sum comes to it but for rounding, two values are the middle
+    low, high = np.searchsorted(total, half * (1 - 1e-9)), np.searchsorted(total, half * (1 + 1e-9))
+    return (values[low] + values[high]) / 2
 
 
 def neighbour_distance(X, k=7):
@@ -148,11 +176,17 @@ def self_tuning_kernel(X, neighbours=7):
 # ---------------------------------------------------------------- from X and y
 
 
-def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
+def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2, *, second=None):
     """The sigma in [low, high] whose Gaussian Gram matrix K scores best, and its score.
 
     squares (n, n): squared distances. ``score(K)`` is maximised over a log grid, then by a
     bounded search between the neighbours of the best point, to `tol` in log sigma.
+
+    Parameters
+    ----------
+    second : callable, optional
+        Breaks near ties: of all bandwidths that were tried and score within 0.01 of the best, the
+        widest whose ``second(K)`` is within 1 % of the largest is taken, and its score returned.
 
     Raises
     ------
@@ -171,16 +205,26 @@ def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
     >>> round(sigma, 1), round(value, 2)
     (1.3, 0.8)
     """
-    loss = lambda log_sigma: -score(Gaussian(np.exp(log_sigma)).f(squares))
+    tried = []  # of each bandwidth: log sigma, its score, what breaks near ties
+
+    def loss(log_sigma):
+        K = Gaussian(np.exp(log_sigma)).f(squares)
+        tried.append((log_sigma, score(K), 0.0 if second is None else second(K)))
+        return -tried[-1][1]
+
     points = np.linspace(np.log(low), np.log(high), grid)
     losses = [loss(point) for point in points]
     if not np.isfinite(losses).all():
         raise ValueError("the score of a bandwidth is not finite: check the squared distances")
     k = int(np.argmin(losses))
     around = points[max(k - 1, 0)], points[min(k + 1, grid - 1)]
-    found = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": tol})
-    value, place = min((losses[k], points[k]), (found.fun, found.x))
-    return float(np.exp(place)), -float(value)
+    minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": tol})
+    place, value, _ = max(tried, key=lambda t: (t[1], -t[0]))
+    if second is not None:
+        near = [t for t in tried if t[1] >= value - 0.01]
+        most = max(t[2] for t in near)
+        place, value, _ = max(t for t in near if t[2] >= 0.99 * most)
+    return float(np.exp(place)), float(value)
 
 
 # ---------------------------------------------------------------- by name
@@ -189,10 +233,8 @@ KERNELS = ("linear", "squared", "polynomial", "gaussian", "multiquadratic")
 """Names of kernels; "gaussian" alone takes a bandwidth."""
 MEDIAN_SUBSAMPLE = 1000  # that a rule looks at: more move the median by less than a percent
 DISTANCES = {
-    "median": lambda X, q, rank: median_distance(X, max_samples=MEDIAN_SUBSAMPLE),
-    "projected": lambda X, q, rank: (
-        projected_distance(X, q or X.shape[1], rank, max_samples=MEDIAN_SUBSAMPLE) / 2
-    ),
+    "median": lambda X, q, rank, **how: median_distance(X, **how),
+    "projected": lambda X, q, rank, **how: projected_distance(X, q or X.shape[1], rank, **how) / 2,
 }
 """Rules that need no labels, from X (n, d), the dimension q of a projection, and the rank of X."""
 RULES = (*DISTANCES, "self_tuning")
@@ -201,10 +243,11 @@ SHARES = tuple(2.0 ** (-k / 2) for k in range(9))
 KNOWN_AS = {"rbf": "gaussian", "poly": "polynomial", "dot": "linear", "euclidean": "squared"}
 
 
-def as_bandwidth(bandwidth, X, q=None, rank=None):
+def as_bandwidth(bandwidth, X, q=None, rank=None, sample_weight=None):
     """A bandwidth in the units of X (n, d): a number, a name of `DISTANCES`, or a function of X."""
     if isinstance(bandwidth, str) and bandwidth in DISTANCES:
-        return DISTANCES[bandwidth](X, q, rank)
+        how = dict(max_samples=MEDIAN_SUBSAMPLE, sample_weight=sample_weight)
+        return DISTANCES[bandwidth](X, q, rank, **how)
     bandwidth = bandwidth(X) if callable(bandwidth) else bandwidth
     if isinstance(bandwidth, Real) and not isinstance(bandwidth, bool):
         return float(bandwidth)
@@ -214,7 +257,16 @@ def as_bandwidth(bandwidth, X, q=None, rank=None):
     )
 
 
-def as_kernel(kernel, X, bandwidth="median", q=None, rank=None):
+def as_kernel(
+    kernel: str | Kernel,
+    X: ArrayLike,
+    bandwidth: float | str | Callable = "median",
+    q: int | None = None,
+    rank: int | None = None,
+    *,
+    scale: float = 1.0,
+    sample_weight: ArrayLike | None = None,
+) -> Kernel:
     """A kernel from an object of the family, or from a name, a bandwidth and data X (n, d).
 
     Parameters
@@ -231,11 +283,19 @@ def as_kernel(kernel, X, bandwidth="median", q=None, rank=None):
         Dimension of the projection, for "projected".
     rank : int, optional
         The number of directions in which X varies, for "projected"; counted when None.
+    scale : float, default=1.0
+        The bandwidth is multiplied by it, as in ``bandwidth="median", scale=0.25``.
+    sample_weight : array of shape (n,), optional
+        Of the rows, for the median that a rule takes; "self_tuning" and a function take none.
+
+    Returns
+    -------
+    Kernel
 
     Raises
     ------
     ValueError
-        For an unknown name, and for a number given to a kernel that takes no bandwidth.
+        For an unknown name, and for a bandwidth or a scale given to a kernel that takes none.
 
     Examples
     --------
@@ -245,6 +305,11 @@ def as_kernel(kernel, X, bandwidth="median", q=None, rank=None):
     >>> as_kernel("gaussian", X, bandwidth=2.0), as_kernel("polynomial", X)
     (Gaussian(sigma=2.0), Polynomial(degree=3, c=1.0))
     """
+    if scale != 1 and kernel != "gaussian":
+        raise ValueError(
+            f"a scale of the bandwidth needs kernel='gaussian', got scale {scale!r} and the kernel "
+            f"{kernel!r}, which takes no bandwidth"
+        )
     if isinstance(kernel, Kernel):
         if not isinstance(bandwidth, str):
             raise ValueError(
@@ -263,8 +328,8 @@ def as_kernel(kernel, X, bandwidth="median", q=None, rank=None):
             f"kernel must be a Kernel or one of {KERNELS}, got {kernel!r}{kernel_hint(kernel)}"
         )
     if bandwidth == "self_tuning":
-        return self_tuning_kernel(X)
-    return Gaussian(as_bandwidth(bandwidth, X, q, rank))
+        return RelativeGaussian(scale * self_tuning_kernel(X).sigmas)
+    return Gaussian(scale * as_bandwidth(bandwidth, X, q, rank, sample_weight))
 
 
 def kernel_hint(name):

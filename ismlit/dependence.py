@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from ismlit.grams import ConstantKernelError
+from ismlit.grams import ConstantKernelError, gram
 
 
 def _gram_of(data):
@@ -76,12 +76,30 @@ def hsic(K, L, *, estimator="biased"):
     return float(value / (n * (n - 3)))
 
 
-def normalized_hsic(K, L):
-    """HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L)), in [0, 1] for PSD K and L. Claim: eq-6.14.
+def normalized_hsic(K, L, *, estimator="biased"):
+    """HSIC divided by the HSIC of each with itself: from 0 to 1 for positive semidefinite K, L.
+
+    Parameters
+    ----------
+    K, L : arrays of shape (n, n), or 1-D labels (then K = YY')
+    estimator : {"biased", "unbiased"}
+        As for `hsic`. The biased value of independent data is far from 0 where rows are few or the
+        kernel is narrow; the unbiased one is near 0, and may be negative.
+
+    Returns
+    -------
+    float
+        HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L)).
+
+    Raises
+    ------
+    ConstantKernelError
+        If one of the matrices is constant, or its unbiased HSIC with itself is not above 0.
 
     See Also
     --------
     hsic : without the denominator.
+    cka : of two sets of features.
 
     References
     ----------
@@ -103,7 +121,62 @@ def normalized_hsic(K, L):
             raise ConstantKernelError(
                 "normalised HSIC is undefined: one of the Gram matrices is constant"
             )
-    return hsic(K, L) / np.sqrt(hsic(K, K) * hsic(L, L))
+    own = hsic(K, K, estimator=estimator), hsic(L, L, estimator=estimator)
+    if min(own) <= 0:
+        raise ConstantKernelError(
+            f"the unbiased HSIC of a matrix with itself is {min(own):.3g}, which cannot be a "
+            "divisor: take more rows or a wider kernel"
+        )
+    return hsic(K, L, estimator=estimator) / np.sqrt(own[0] * own[1])
+
+
+def cka(X, Z, *, kernel=None, estimator="unbiased"):
+    """Centred kernel alignment of two sets of features of the same rows, such as two layers.
+
+    Parameters
+    ----------
+    X, Z : arrays of shape (n, d) and (n, m)
+    kernel : Kernel, optional
+        Of both; inner products when None, for which alignment does not change under rotation.
+    estimator : {"unbiased", "biased"}
+        "biased", the customary one, calls features of few rows and many columns alike though they
+        are random; "unbiased" is near 0 for them.
+
+    Returns
+    -------
+    float
+        1 for features equal up to rotation and scale.
+
+    See Also
+    --------
+    normalized_hsic : of Gram matrices that are at hand.
+
+    References
+    ----------
+    Kornblith, Norouzi, Lee and Hinton 2019, Similarity of neural network representations
+    revisited.
+    Murphy, Zylberberg and Fyshe 2024, Correcting biased centered kernel alignment measures in
+    biological and artificial neural networks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import cka
+    >>> X, Z = np.random.default_rng(0).standard_normal((2, 50, 200))  # they have nothing in common
+    >>> round(cka(X, Z, estimator="biased"), 1), abs(cka(X, Z)) < 0.1
+    (0.8, True)
+    """
+    X, Z = np.asarray(X, float), np.asarray(Z, float)
+    for name, features in (("X", X), ("Z", Z)):
+        if features.ndim != 2 or len(features) != len(X):
+            raise ValueError(
+                f"X and Z must have two axes and equally many rows; {name} has {features.shape}"
+            )
+    K, L = (
+        centred @ centred.T if kernel is None else gram(kernel, centred)
+        for centred in (X - X.mean(axis=0), Z - Z.mean(axis=0))
+    )
+    return float(normalized_hsic(K, L, estimator=estimator))
 
 
 def double_centre(K):

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import eigh, svd
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_array, column_or_1d
 
 from ismlit.grams import float_array
 
 MAX_MULTIPLIED_COLUMNS = 24  # With more columns of F entries are looked up, not multiplied.
+MAX_LANDMARKS = 200  # Responses at which Nystroem's formula takes a kernel of them.
 MAX_TABLE_CLASSES = 2000  # The table of Gamma between classes holds at most so many.
 
 
@@ -256,8 +260,17 @@ def one_hot(y):
     return np.eye(len(classes))[index]
 
 
-def centre(A):
-    """HA: the columns of A minus their means.
+def centre(A: ArrayLike, sample_weight: ArrayLike | None = None) -> np.ndarray:
+    """HA: the columns of A minus their means, which rows of more weight may move.
+
+    Parameters
+    ----------
+    A : array of shape (n,) or (n, m)
+    sample_weight : array of shape (n,), optional
+
+    Returns
+    -------
+    array of the shape of A
 
     Examples
     --------
@@ -265,20 +278,43 @@ def centre(A):
     >>> centre([[1.0, 10.0], [3.0, 30.0]])
     array([[ -1., -10.],
            [  1.,  10.]])
+    >>> centre([1.0, 3.0], sample_weight=[3, 1])
+    array([-0.5,  1.5])
     """
     A = np.asarray(A)
-    return A - A.mean(axis=0)
+    w = None if sample_weight is None else np.asarray(sample_weight)
+    return A - np.average(A, axis=0, weights=w)
 
 
-def label_gamma(y, balanced=False):
-    """Gamma = H Y Y' H of labels y (n,): sums to zero along rows. Claim: eq-5.1.
+def label_gamma(
+    y: ArrayLike, balanced: bool = False, sample_weight: ArrayLike | None = None
+) -> Gamma:
+    """Gamma = H Y Y' H of class labels: it sums to zero along rows.
 
-    balanced: H Y (Y'Y)^-1 Y' H instead, which gives every class the same weight and is negative
-    between any two classes, whatever their sizes (claim new-balanced-gamma).
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Numbers or words.
+    balanced : bool, default=False
+        ``H Y (Y'Y)^-1 Y' H`` instead, which is negative between any two classes, whatever their
+        sizes.
+    sample_weight : array of shape (n,), optional
+        Above 0. A row of weight 2 counts as two rows that coincide: with D = diag(sample_weight),
+        means weighted by D, and class sizes that are sums of weights, D HYY'H D.
+
+    Returns
+    -------
+    Gamma
+
+    Raises
+    ------
+    ValueError
+        If there is only one class.
 
     See Also
     --------
     ismlit.ism : takes it.
+    response_gamma : of numbers.
 
     References
     ----------
@@ -294,7 +330,63 @@ def label_gamma(y, balanced=False):
            [-0.44, -0.44,  0.89]])
     """
     Y = one_hot(y)
-    F = centre(Y / np.sqrt(Y.sum(axis=0)) if balanced else Y)
+    w = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    F = centre(Y / np.sqrt(w @ Y) if balanced else Y, w) * w[:, None]
+    return Gamma(F, np.ones(F.shape[1]))
+
+
+def response_gamma(
+    y: ArrayLike, sigma: float, sample_weight: ArrayLike | None = None, tol: float = 1e-3
+) -> Gamma:
+    """Gamma = H K_y H of a Gaussian kernel on responses, as a product of thin factors.
+
+    Parameters
+    ----------
+    y : array of shape (n, r)
+        One response a column, in units in which they count alike.
+    sigma : float
+        The bandwidth of the kernel, in those units.
+    sample_weight : array of shape (n,), optional
+        Above 0; as for `label_gamma`.
+    tol : float, default=1e-3
+        Eigenvalues of H K_y H below this share of the largest are left out.
+
+    Returns
+    -------
+    Gamma
+
+    Notes
+    -----
+    By Nystroem's formula with the responses at up to 200 rows, evenly spaced in their order.
+
+    See Also
+    --------
+    label_gamma : of class labels, or of slices of a response.
+
+    References
+    ----------
+    Fukumizu, Bach and Jordan 2009, Kernel dimension reduction in regression.
+    Williams and Seeger 2001, Using the Nystroem method to speed up kernel machines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.gamma import response_gamma
+    >>> y = np.linspace(-1, 1, 500)[:, None]
+    >>> gamma = response_gamma(y, sigma=0.5)
+    >>> gamma.F.shape
+    (500, 6)
+    """
+    y = np.asarray(y, dtype=float)
+    w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    landmarks = np.unique(y, axis=0)
+    evenly = np.linspace(0, len(landmarks) - 1, min(len(landmarks), MAX_LANDMARKS)).astype(int)
+    kernel = partial(rbf_kernel, Y=landmarks[evenly], gamma=1 / (2 * sigma**2))
+    values, vectors = eigh(kernel(landmarks[evenly]))
+    kept = values > 1e-12 * values[-1]
+    F = centre(kernel(y) @ (vectors[:, kept] / np.sqrt(values[kept])), w)
+    _, sizes, right = svd(np.sqrt(w)[:, None] * F, full_matrices=False)
+    F = w[:, None] * (F @ right[sizes**2 > tol * sizes[0] ** 2].T)
     return Gamma(F, np.ones(F.shape[1]))
 
 

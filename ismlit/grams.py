@@ -17,14 +17,15 @@ class ConstantKernelError(ValueError):
     Examples
     --------
     >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
     >>> from ismlit import ConstantKernelError, SupervisedIKDR
     >>> X, y = load_wine(return_X_y=True)
     >>> try:
-    ...     model = SupervisedIKDR(2, bandwidth=1e-3, init="taylor").fit(X, y)
+    ...     model = SupervisedIKDR(2, bandwidth=1e-3, init="taylor").fit(10 * scale(X), y)
     ... except ConstantKernelError:
-    ...     model = SupervisedIKDR(2, bandwidth="median").fit(X, y)
-    >>> round(model.kernel_.sigma)  # the features are not scaled
-    280
+    ...     model = SupervisedIKDR(2, bandwidth="median").fit(10 * scale(X), y)
+    >>> round(model.kernel_.sigma)
+    50
     """
 
 

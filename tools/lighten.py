@@ -1,19 +1,12 @@
-"""Make the built pages load less, and show their words before their scripts.
+"""Make the built pages load less, and fit a phone.
 
-The theme brings a dozen style sheets of which the book uses a third, as many scripts that a
-browser waits for, Sphinx's search index on every page, 2000 icons of which it uses some thirty,
-and a client of Binder that it does not use. On a slow line each is a wait before the first word.
+The theme brings 2000 icons, as a script and as fonts, of which the book uses some thirty, and a
+client of Binder that it does not use; Sphinx puts its search index on every page. Without them a
+page is a third as heavy. Wide figures have their panels below each other on a phone.
 """
 
-import base64
 import contextlib
-import hashlib
-import io
-import posixpath
 import re
-from itertools import groupby, pairwise
-
-from PIL import Image
 
 from tools.site.templates import render
 
@@ -32,21 +25,14 @@ SYSTEM_THEME = (
     'localStorage.getItem("theme") || '
     '(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")'
 )
-SHEET = re.compile(r'\s*<link(?=[^>]*rel="stylesheet")[^>]*href="([^"?:]*\.css)[^"]*"[^>]*>')
-OPTIONS = re.compile(r'<script src="([^"]*)documentation_options\.js[^"]*"></script>')
-WAITING = re.compile(r'<script (?!defer|async)([^>]*\bsrc="(?!https?:)[^"]*"[^>]*)></script>')
+WAITING = re.compile(
+    r"<script (?!defer|async|[^>]*documentation_options)"
+    r'([^>]*\bsrc="(?!https?:)[^"]*"[^>]*)></script>'
+)
+"""Scripts that a browser waits for; the lines after the options use them at once."""
 ICON = re.compile(r"\bfa-[a-z][a-z0-9-]*")
 GLYPH = re.compile(r"((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:\"\\?([^\"]+)\"")
 NAMED = re.compile(r"--pst-icon-[\w-]+:\s*\"\\?([^\"]+)\"")
-MANY = {"claims", "_modules"}
-"""Folders of pages that are too many for a style sheet in each."""
-OTHERS = {"fontawesome", "mathjax"}
-"""Folders of scripts that bring their own styles, or have all icons."""
-WITHIN = re.compile(r"data:image/png;base64,([A-Za-z0-9+/=\s]+)")
-NAMES = re.compile(r"""\b(?:class|id)=["']?([^"'>]*)""")
-WORD = re.compile(r"[\w-]+")
-ADDRESS = re.compile(r"url\((['\"]?)([^)'\"]+)\1\)")
-IMPORT = re.compile(r"""@import\s+(?:url\()?['"]?([^'")]+\.css)['"]?\)?\s*;""")
 WOFF2 = re.compile(r'url\([^)]*/fa-[^)]*\.woff2\) format\("woff2"\),')
 INLINE = r'<span class="math notranslate nohighlight">[^<]*</span>'
 BESIDE = re.compile(rf"\({INLINE}[,.;:!?)’”]*|{INLINE}[,.;:!?)’”]+")
@@ -70,36 +56,6 @@ BELOW = {"Left": "Top", "Right": "Bottom", "left": "top", "right": "bottom"}
 FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
 
 
-def pictures(folder):
-    """256 colours a picture, where that is less, within drawings too; those that move stay."""
-    for path in folder.glob("*.png"):
-        path.write_bytes(few_colours(path.read_bytes()))
-    for path in folder.glob("*.svg"):
-        text = path.read_text(encoding="utf8")
-        light = WITHIN.sub(lambda found: encoded(few_colours(base64.b64decode(found[1]))), text)
-        if light != text:
-            path.write_text(light, encoding="utf8")
-
-
-def few_colours(png):
-    """The bytes of a PNG in 256 colours; as it came if it moves, has no more, or is less so."""
-    with Image.open(io.BytesIO(png)) as picture:
-        if getattr(picture, "is_animated", False) or picture.mode == "P":
-            return png
-        kind, how = "RGB", Image.Quantize.MEDIANCUT
-        if picture.has_transparency_data:
-            kind, how = "RGBA", Image.Quantize.FASTOCTREE
-        small = io.BytesIO()
-        few = picture.convert(kind).quantize(256, how, dither=Image.Dither.NONE)
-        few.save(small, "PNG", optimize=True)
-    return min(png, small.getvalue(), key=len)
-
-
-def encoded(png):
-    """The address of a picture that is within a drawing."""
-    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
-
-
 def icons(static, names):
     """Leave in the icon fonts the glyphs of `names`, and those of the theme's own style sheet."""
     from fontTools.subset import Options, Subsetter
@@ -108,7 +64,10 @@ def icons(static, names):
     folder = static / "vendor" / "fontawesome" / "webfonts"
     if not folder.exists():
         return
-    sheets = "".join(path.read_text("utf8") for path in (static / "styles").glob("*.css"))
+    sheets = ""
+    for path in (static / "styles").glob("*.css"):
+        sheets += path.read_text("utf8")
+        path.write_text(WOFF2.sub("", path.read_text("utf8")), encoding="utf8")
     wanted = NAMED.findall(sheets)  # the theme's own, which its admonitions begin with
     wanted += [c for rules, c in GLYPH.findall(sheets) if names & set(ICON.findall(rules))]
     codes = {int(c, 16) if re.fullmatch("[0-9a-f]{2,5}", c) else ord(c[0]) for c in wanted}
@@ -118,75 +77,7 @@ def icons(static, names):
         subsetter.populate(unicodes=codes)
         subsetter.subset(font)
         font.save(folder / f"{name}.ttf")
-        (folder / f"{name}.woff2").unlink()  # it would have all of them; see `WOFF2`
-
-
-def readdressed(text, place):
-    """A style sheet in which `place` has changed the addresses of files; others stay."""
-
-    def moved(found):
-        quote, address = found.groups()
-        is_file = not address.startswith(("data:", "#", "/")) and ":" not in address
-        return f"url({quote}{place(address)}{quote})" if is_file else found[0]
-
-    return ADDRESS.sub(moved, text)
-
-
-def sheet(static, name):
-    """A style sheet with what it imports, and addresses as seen from `static`."""
-
-    def place_of(address):
-        return posixpath.normpath(posixpath.join(posixpath.dirname(name), address))
-
-    text = (static / name).read_text(encoding="utf8")
-    text = re.sub(r"@charset [^;]*;|/\*# sourceMappingURL.*?\*/", "", text)
-    # what stands between, the name of a sheet, what stands between, ...
-    pieces = IMPORT.split(text)
-    for k, piece in enumerate(pieces):
-        own = k % 2 == 0
-        pieces[k] = readdressed(piece, place_of) if own else sheet(static, place_of(piece))
-    return "".join(pieces)
-
-
-def bundle(static, names, words):
-    """One style sheet of several, in their order, with what is used of them: its name."""
-    whole = WOFF2.sub("", "\n".join(sheet(static, name) for name in names))
-    whole = without_unused(whole, words)
-    name = f"all-{hashlib.sha256(whole.encode()).hexdigest()[:10]}.css"
-    (static / name).write_text(whole, encoding="utf8")
-    return name
-
-
-def without_unused(text, words):
-    """A style sheet without the selectors whose classes or ids are not among `words`."""
-    import tinycss2
-
-    def is_used(selector):  # what stands inside :not(...) and its like does not count
-        return all(
-            token.value in words
-            for before, token in pairwise([None, *selector])
-            if token.type == "hash" or (token.type == "ident" and before == ".")
-        )
-
-    def kept(rules):
-        for rule in rules:
-            if rule.type == "qualified-rule":
-                parts = groupby(rule.prelude, key=lambda token: token == ",")
-                selectors = [[*tokens] for is_comma, tokens in parts if not is_comma]
-                used = [tinycss2.serialize(s).strip() for s in selectors if is_used(s)]
-                if used:
-                    yield f"{','.join(used)}{{{tinycss2.serialize(rule.content).strip()}}}"
-            elif rule.type == "at-rule" and rule.lower_at_keyword in ("media", "supports"):
-                inner = "".join(kept(tinycss2.parse_rule_list(rule.content, True, True)))
-                if inner:
-                    start = f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}"
-                    yield f"{start}{{{inner}}}"
-            elif rule.type == "error":
-                raise ValueError(f"a style sheet cannot be read: {rule.message}")
-            else:
-                yield rule.serialize()
-
-    return "".join(kept(tinycss2.parse_stylesheet(text, True, True)))
+        (folder / f"{name}.woff2").unlink()  # it would have all of them
 
 
 def together(text):
@@ -262,52 +153,22 @@ def stacked(drawing, image):
     return f'<source media="(max-width: 599px)" srcset="{address}" {size}{column}>'
 
 
-def page(text, static, words, made, within=False):
-    """A page with one style sheet and no script that it waits for; `made` remembers the sheets.
-
-    With the sheet `within` it there is one wait less before the first word.
-    """
+def page(text):
+    """A page without what the book does not use, and with no script that its words wait for."""
     text = SUPERFLUOUS.sub("", text).replace(FIXED_THEME, SYSTEM_THEME)
     if 'id="search-results"' not in text:
         text = SEARCH.sub("", text)
-    found = [sheet for sheet in SHEET.findall(text) if "_static/" in sheet]
-    names = tuple(sheet.split("_static/")[1] for sheet in found)
-    if names:
-        if names not in made:
-            made[names] = bundle(static, names, words)
-        up = found[0].split("_static/")[0] + "_static/"
-        link = f'\n  <link rel="stylesheet" href="{up}{made[names]}" />'
-        if within:
-            whole = (static / made[names]).read_text(encoding="utf8")
-            link = f"\n  <style>{readdressed(whole, lambda address: up + address)}</style>"
-        first = SHEET.search(text).start()
-        text = SHEET.sub("", text)
-        text = text[:first] + link + text[first:]
-    options = OPTIONS.search(text)
-    if options:  # the lines after it use it
-        inline = (static / "documentation_options.js").read_text(encoding="utf8")
-        text = text.replace(options[0], f"<script>{inline}</script>")
     return WAITING.sub(r"<script defer \1></script>", text)
 
 
 def lighten(site):
     """Make all pages of the built book `site` light."""
-    static, made = site / "_static", {}
-    pages = {
-        path: framed(together(path.read_text(encoding="utf8")), site / "_images")
-        for path in site.rglob("*.html")
-    }
-    scripts = [
-        path.read_text(encoding="utf8")
-        for path in static.rglob("*.js")
-        if not OTHERS.intersection(path.relative_to(static).parts)
-    ]
-    sheets = [path.read_text(encoding="utf8") for path in static.glob("*.css")]
-    words = {word for text in scripts for word in WORD.findall(text)}
-    words.update(w for text in pages.values() for ws in NAMES.findall(text) for w in ws.split())
-    pictures(site / "_images")
-    for path, text in pages.items():
-        is_one_of_few = not MANY.intersection(path.relative_to(site).parts)
-        path.write_text(page(text, static, words, made, is_one_of_few), encoding="utf8")
-    read = (*pages.values(), *scripts, *sheets)
-    icons(static, {icon for text in read for icon in ICON.findall(text)})
+    static, names = site / "_static", set()
+    for path in site.rglob("*.html"):
+        text = framed(together(path.read_text(encoding="utf8")), site / "_images")
+        names.update(ICON.findall(text))
+        path.write_text(page(text), encoding="utf8")
+    for path in (*static.rglob("*.js"), *static.glob("*.css")):
+        if path.name != "fontawesome.js":  # which names all icons
+            names.update(ICON.findall(path.read_text(encoding="utf8")))
+    icons(static, names)

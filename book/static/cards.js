@@ -1,7 +1,7 @@
 /* Over a link to a claim: a card with what the claim says and its verdict, read from its own page.
    The card can be pointed at, goes with Escape, and comes for the keyboard's focus as well. */
 (() => {
-  const LINK = 'article a[href*="claims/"]';
+  const LINK = 'article a[href*="claims/"]:not(.claims-graph a)'; // the graph has a panel that says more
   const WAIT = 250; // milliseconds that the pointer has to rest
   const pages = new Map();
   let card, shown, timer;
@@ -25,7 +25,7 @@
   }
 
   async function show(link) {
-    const parts = await said(link.href.split("#")[0]);
+    const parts = await said(new URL(link.getAttribute("href"), location).href.split("#")[0]);
     if (shown !== link || !parts.length) return;
     card = document.createElement("div");
     Object.assign(card, { id: "claim-card", className: "claim-card" });

@@ -65,10 +65,11 @@
     else if (target.scrollWidth > width) target.tabIndex = 0;
     else target.removeAttribute("tabindex");
   }));
-  const watch = (found) => document.querySelectorAll(found).forEach((box) => observer.observe(box));
+  const watch = (found, part = document) => part.querySelectorAll(found).forEach((box) => observer.observe(box));
+  window.fitFormulas = (part) => watch('mjx-container[display="true"]', part);
   window.addEventListener("load", async () => {
     watch(".wide-picture, .bd-article .text_html > div:has(> table)");
     await window.MathJax?.startup?.promise;
-    watch('.bd-article mjx-container[display="true"]');
+    window.fitFormulas(document);
   });
 })();

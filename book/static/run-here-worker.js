@@ -1,9 +1,8 @@
 // Python in a worker: loads it, then runs one cell after another in one interpreter.
 //
-// From the page: {start: {base, page, files}}, then {run: source, name}; {end} ends it.
+// From the page: {start: {base, page, files}}, then {run: source, name}, or {warm: modules}, which are
+// imported before they are asked for. The page ends it, in the middle of a cell too.
 // To the page: {loaded, total}, {ready, seconds}, what tools/in_browser/page_kernel.py sends, {done}.
-// A shared worker outlives its page: the next one of the tab finds Python and its packages loaded,
-// and begins with no variables. It works for the page that started last.
 
 import { ConsoleStdout, Directory, File, OpenFile, PreopenDirectory, WASI } from "./python/wasi/index.js";
 
@@ -11,11 +10,9 @@ const STORE = "ismlit-python"; // in the browser's Cache Storage, a version of e
 const ZIP = "python315.zip";
 const MARK = "\x1e";
 const text = new TextEncoder();
-const loadedParts = new Set();
 let exports;
-let page = null; // the one that Python works for: a port, or the worker's own scope
 
-const say = message => page.postMessage(message);
+const say = message => self.postMessage(message);
 
 // ---------------------------------------------------------------- files, with their progress
 
@@ -210,27 +207,21 @@ async function initialise(found) {
 
 async function start({ base, page: name, files }) {
   const began = performance.now();
-  const missing = files.filter(file => !loadedParts.has(file.part));
-  const total = missing.reduce((sum, file) => sum + file.bytes, 0);
-  [loaded, fromNetwork] = [0, 0];
+  const total = files.reduce((sum, file) => sum + file.bytes, 0);
   const kinds = { python: module };
-  const loads = missing.map(async file => {
+  const loads = files.map(async file => {
     const stream = await load(file, base, total);
     return [file.part, await (kinds[file.part] ?? bytes)(stream)];
   });
   const found = Object.fromEntries(await Promise.all(loads));
   say({ kind: "starting", fromNetwork });
 
-  const path = [];
-  if (!exports) {
-    await initialise(found);
-    path.push("/usr/lib/ismlit");
-  }
+  await initialise(found);
+  const path = ["/usr/lib/ismlit"];
   if (found.pandas) {
     library.set("pandas.zip", fixed(found.pandas));
     path.push("/usr/local/lib/pandas.zip");
   }
-  for (const file of missing) loadedParts.add(file.part);
   const failed = turn(
     `import sys; sys.path += ${JSON.stringify(path)}; import page_kernel; page_kernel.start(${JSON.stringify(name)})\n`,
   );
@@ -238,20 +229,18 @@ async function start({ base, page: name, files }) {
   say({ kind: "ready", seconds: (performance.now() - began) / 1000, fromNetwork });
 }
 
-// ---------------------------------------------------------------- the page, or one page after another
+// ---------------------------------------------------------------- the page
 
-async function answer(from, data) {
-  if (data.end) return from === page ? close() : undefined;
+const kernel = call => turn(`__import__("page_kernel").${call}\n`);
+
+async function answer({ start: wanted, warm, run, name }) {
   try {
-    if (data.start) {
-      page = from;
-      await start(data.start);
-    } else if (from === page) {
+    if (wanted) await start(wanted);
+    else if (warm) kernel(`warm(${JSON.stringify(warm)})`);
+    else {
       const began = performance.now();
-      turn(`__import__("page_kernel").run(${JSON.stringify(data.run)}, ${JSON.stringify(data.name)})\n`);
+      kernel(`run(${JSON.stringify(run)}, ${JSON.stringify(name)})`);
       say({ kind: "done", seconds: (performance.now() - began) / 1000 });
-    } else {
-      from.postMessage({ kind: "broken", text: "another page has it now" });
     }
   } catch (error) {
     say({ kind: "broken", text: String(error?.message ?? error) });
@@ -259,7 +248,4 @@ async function answer(from, data) {
 }
 
 let last = Promise.resolve(); // what is asked is done one after another
-const listen = from => ({ data }) => void (last = last.then(() => answer(from, data)));
-
-self.onmessage = listen(self);
-self.onconnect = ({ ports: [port] }) => void (port.onmessage = listen(port));
+self.onmessage = ({ data }) => void (last = last.then(() => answer(data)));

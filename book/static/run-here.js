@@ -45,8 +45,10 @@ function markup(source) {
   return shown;
 }
 
+// sympy writes $...$, which MathJax takes for a price on these pages; in a sentence it stays inline.
 function formula(source) {
-  return box("text_latex", element("div", { className: "math notranslate" }, source));
+  const bare = source.trim().replace(/^(\$\$?)([^$]+)\1$/, "\\[$2\\]").replace(/\$([^$]+)\$/g, "\\($1\\)");
+  return box("text_latex", element("div", { className: "math notranslate nohighlight" }, bare));
 }
 
 const IMAGES = ["image/svg+xml", "image/png", "image/jpeg"];
@@ -70,7 +72,7 @@ function rendered({ data, metadata }, stored) {
   if ("text/html" in data) return markup(data["text/html"]);
   for (const mime of IMAGES)
     if (mime in data) return picture(mime, data[mime], metadata[mime]?.width, stored);
-  if ("text/latex" in data) return formula(data["text/latex"]);
+  if ("text/latex" in data && window.MathJax) return formula(data["text/latex"]);
   return plain(data["text/markdown"] ?? data["text/plain"]);
 }
 
@@ -79,6 +81,13 @@ function failure({ why, text }) {
   if (!why) return trace;
   const folded = element("details", {}, element("summary", {}, "What Python says"), trace);
   return box("run-here-why", element("p", {}, why), folded);
+}
+
+// As the page's own formulas are: set, and broken where they do not fit.
+async function typeset(node) {
+  await window.MathJax?.startup?.promise;
+  await window.MathJax?.typesetPromise?.([node]);
+  window.fitFormulas?.(node);
 }
 
 // ---------------------------------------------------------------- colours of Python
@@ -233,7 +242,7 @@ class Cell {
     };
     const node = nodes[message.kind]();
     this.output.append(node);
-    if (node.matches(".text_latex, .text_html")) window.MathJax?.typesetPromise?.([node]);
+    if (node.matches(".text_latex, .text_html")) void typeset(node);
   }
 
   done(time) {
@@ -284,65 +293,55 @@ const cells = [...document.querySelectorAll("article div.cell")]
 
 let worker = null;
 let isReady = false;
+let isStarting = false; // all is loaded
 let queue = [];
 let running = null;
 let count = { ran: 0, failed: 0 };
 
-// The name of this tab's Python, which the next page of the tab takes over; null where Python ends
-// with the page: not every browser lets a shared worker outlive it, or has a storage for the tab.
-const owner = {
-  get lasts() {
-    let isKnown = false;
-    const options = { get extendedLifetime() { return !(isKnown = true); } };
-    try {
-      new SharedWorker("data:text/javascript,close()", options);
-    } catch {
-      // then it is not known
-    }
-    return isKnown;
-  },
-  get name() {
-    if (!storage.get("run-here tab")) storage.set("run-here tab", crypto.randomUUID?.() ?? null);
-    const tab = storage.get("run-here tab");
-    const edition = knows.files.filter(file => file.part !== "pandas").map(file => file.hash);
-    return tab && this.lasts ? [tab, ...edition].join(" ") : null;
-  },
-  forget() {
-    storage.set("run-here tab", null);
-  },
-};
-
 function launch() {
   const script = new URL("run-here-worker.js", import.meta.url);
-  const name = owner.name;
-  const options = { type: "module", name, extendedLifetime: true };
-  const made = name ? new SharedWorker(script, options) : new Worker(script, { type: "module" });
-  made.onerror = event => receive({ kind: "broken", text: event.message || "its script does not load" });
-  worker = made.port ?? made;
+  worker = new Worker(script, { type: "module" });
+  worker.onerror = event => receive({ kind: "broken", text: event.message || "its script does not load" });
   worker.onmessage = ({ data }) => receive(data);
   worker.postMessage({ start: { base, page: knows.page, files: knows.files } });
-  panel.state("loading", "Loading Python …");
+  delete panel.section.dataset.network;
 }
 
-// A shared worker ends itself after the cell that runs; a new one does not wait for it.
+// Whatever it computes, at once.
 function dismiss() {
-  if (!worker) return;
-  worker.onmessage = null;
-  worker.postMessage({ end: true });
-  worker.terminate?.();
-  owner.forget();
+  worker?.terminate();
+}
+
+// Python ends with its page. Who has run cells on the page before may do so here: then Python starts,
+// and imports what the cells do, while they read.
+const RAN = "run-here ran";
+function expect() {
+  const hasRun = storage.get(RAN);
+  storage.set(RAN, null);
+  if (!hasRun || navigator.connection?.saveData) return;
+  const begin = () => {
+    if (worker) return;
+    launch();
+    const sources = cells.map(cell => cell.source).join("\n");
+    const names = [...sources.matchAll(/^(?:import|from) ([\w.]+)/gm)].map(found => found[1]);
+    worker.postMessage({ warm: [...new Set(names)] });
+  };
+  (window.requestIdleCallback ?? setTimeout)(begin, { timeout: 2000 });
 }
 
 function run(wanted) {
   queue.push(...wanted.filter(cell => !queue.includes(cell)));
   for (const cell of queue) cell.mark("waiting", "waits");
+  storage.set(RAN, "yes");
   if (!worker) launch();
+  if (!isReady) panel.state("loading", isStarting ? "Python starts …" : "Loading Python …");
   next();
 }
 
 function next() {
   if (!isReady || running) return;
   running = queue.shift() ?? null;
+  if (!running && !count.ran) return;
   if (!running) {
     const what = count.ran === 1
       ? `The cell ${count.failed ? "stopped with an error" : "has run"}`
@@ -360,11 +359,14 @@ function next() {
 
 function receive(message) {
   const kinds = {
-    loaded: () => panel.progress(message.loaded, message.total),
+    loaded: () => queue.length && panel.progress(message.loaded, message.total),
     fetching: () => running?.mark("running", `fetches ${message.address.split("/").at(-1)} …`),
     importing: () =>
       running && panel.state("running", `Cell ${running.number} of ${cells.length} imports ${message.name} …`),
-    starting: () => panel.state("starting", "Python starts …"),
+    starting() {
+      isStarting = true;
+      if (queue.length) panel.state("starting", "Python starts …");
+    },
     ready() {
       isReady = true;
       panel.section.dataset.network = message.fromNetwork; // bytes, for a test
@@ -387,12 +389,14 @@ function end(state, words) {
   dismiss();
   for (const cell of [running, ...queue]) cell?.mark("", "not run");
   for (const cell of cells) cell.hasRun = false;
-  [worker, isReady, queue, running] = [null, false, [], null];
+  [worker, isReady, isStarting, queue, running] = [null, false, false, [], null];
   count = { ran: 0, failed: 0 };
   panel.state(state, words);
 }
 
 // ---------------------------------------------------------------- the panel
+
+const STOPPED = "Stopped. Python's variables are gone: “Run” and “Run all” begin anew.";
 
 class Panel {
   constructor() {
@@ -405,9 +409,7 @@ class Panel {
         this.start(cells[0]),
       ),
       all: button("Run all", "Run all cells from the first on", () => run(cells)),
-      stop: button("Stop", "End Python; its variables are lost. A cell that runs may go on unseen until it ends", () =>
-        end("stopped", "Stopped. Python's variables are gone: “Run” and “Run all” begin anew."),
-      ),
+      stop: button("Stop", "End Python; its variables are lost", () => end("stopped", STOPPED)),
       reset: button("Reset", "End Python and show the book's own code and results", () => this.reset()),
     };
     this.section = element(
@@ -422,7 +424,6 @@ class Panel {
   }
 
   start(cell) {
-    delete this.section.dataset.network;
     for (const each of cells) each.open();
     run(cell.wanted());
   }
@@ -472,4 +473,11 @@ if (knows.refused) {
   document.querySelector("article h1").after(element("p", { className: "run-here run-here-words" }, words));
 } else {
   panel = new Panel();
+  expect();
+  // a page that the browser keeps for the way back does not go on computing
+  window.addEventListener("pagehide", () => {
+    if (!worker) return;
+    if (panel.section.dataset.state === "idle") panel.reset();
+    else end("stopped", STOPPED);
+  });
 }

@@ -11,9 +11,11 @@ from types import SimpleNamespace
 from typing import ParamSpec, Self, TypeVar
 
 import numpy as np
-from sklearn.utils import gen_batches
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ismlit.estimators.collections import TakesCollections
 from ismlit.estimators.scikit import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -23,10 +25,13 @@ from ismlit.estimators.validation import explain_column
 from ismlit.geometry.frames import as_frame, column_signs
 from ismlit.geometry.span import varying_directions
 from ismlit.kernels import Kernel
+from ismlit.messages import warn
+from ismlit.parallel import ONE_BLAS_THREAD
 from ismlit.solvers.certificate import Certificate, certify
 from ismlit.solvers.ism import warn_of_components
 
 FLOATS = (np.float64, np.float32)
+DOMINANT = 0.99  # A column with more than this share of the variance is named in a warning.
 
 
 def make_callback(estimator, line, seen=lambda at: at):
@@ -49,7 +54,8 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
     """A method `fit` that leaves the estimator as it was when it is refused or interrupted.
 
     Without it a second fit that fails half-way would leave attributes of two different fits side
-    by side, and the estimator would go on to answer from the mixture.
+    by side, and the estimator would go on to answer from the mixture. BLAS has one thread
+    meanwhile: a fit is made of many small products, which several threads only slow down.
     """
 
     @wraps(fit)
@@ -57,7 +63,8 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
         state = vars(args[0])
         before = dict(state)
         try:
-            return fit(*args, **kwargs)
+            with ONE_BLAS_THREAD:
+                return fit(*args, **kwargs)
         except BaseException as error:  # KeyboardInterrupt included
             state.clear()
             state.update(before)
@@ -70,7 +77,7 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
 TRANSFORM_CHUNK = 16384  # looked at at once
 
 
-class KeepsPrecision(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class KeepsPrecision(TakesCollections, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """A transformer that gives float32 for float32."""
 
     def __sklearn_tags__(self):
@@ -94,27 +101,50 @@ class Projection(KeepsPrecision, BaseEstimator):
     n_iter_: int
     history_: dict[str, np.ndarray]
 
-    def _centred(self, X):
-        """X minus ``mean_``, in a basis of the directions in which it varies, and q.
+    def _centred(self, X, sample_weight=None):
+        """X minus ``mean_``, in a basis of the directions in which it varies, and q."""
+        self.mean_ = np.average(X, axis=0, weights=sample_weight).astype(X.dtype, copy=False)
+        self._std = column_std(X, self.mean_, sample_weight)
+        q = self._choose_components(varying_directions(X, self.mean_), X)
+        if self._basis is None:  # random features centre what they read
+            return (X if getattr(self, "random_features", None) else X - self.mean_), q
+        return (X - self.mean_) @ self._basis, q
 
-        q directions are to be found: `n_components`, or what `_default_components` says.
+    def _choose_components(self, basis, X):
+        """How many directions are to be found: `n_components`, or what `_default_components` says.
+
+        They are looked for among those of a basis (d, rank), None where X varies in all d.
         """
-        self.mean_ = X.mean(axis=0)
-        self._basis = varying_directions(X, self.mean_)
+        self._basis = None if basis is None else basis.astype(X.dtype, copy=False)
         self._rank = rank = X.shape[1] if self._basis is None else self._basis.shape[1]
         if not rank:
             raise ValueError("all rows of X are equal: duplicate rows of one sample say nothing")
-        q = self._default_components(rank) if self.n_components is None else self.n_components
+        q = self._n_components(rank)
         if q > rank:
             raise ValueError(
                 f"n_components = {q} must be at most {rank}, the number of directions in which X "
                 f"(n_features = {X.shape[1]}) varies: constant columns, and columns that others "
                 "determine, add none"
             )
-        if self._basis is None:  # random features centre what they read
-            return (X if getattr(self, "random_features", None) else X - self.mean_), q
-        self._basis = self._basis.astype(X.dtype, copy=False)
-        return (X - self.mean_) @ self._basis, q
+        self._warn_of_a_dominant_column()
+        return q
+
+    def _n_components(self, rank):
+        return self._default_components(rank) if self.n_components is None else self.n_components
+
+    def _warn_of_a_dominant_column(self):
+        """Name the column, if there is one, that makes nearly all of the variance of X."""
+        variance = self._std**2
+        share = variance.max() / variance.sum()
+        if len(variance) > 1 and share > DOMINANT:
+            column = int(variance.argmax())
+            names = getattr(self, "feature_names_in_", None)
+            called = f"column {column}" if names is None else f"column {names[column]!r}"
+            warn(
+                f"{called} of X makes {100 * share:.1f} % of its variance, so that hardly another "
+                f"column moves a distance: scale the columns before {type(self).__name__}, for "
+                "instance by StandardScaler",
+            )
 
     def _default_components(self, rank):
         """q where `n_components` is None and X varies in `rank` directions."""
@@ -146,7 +176,7 @@ class Projection(KeepsPrecision, BaseEstimator):
             result = replace(result, W=result.W * signs)
             self.W_ = V @ result.W
         self._solved = result
-        self._certificate = None
+        self._certificates = {}
         warn_of_components(type(self).__name__, result)
         return replace(result, W=self.W_, problem=None)
 
@@ -188,14 +218,41 @@ class Projection(KeepsPrecision, BaseEstimator):
         check_is_fitted(self)
         return self.W_.T
 
-    def certificate(self) -> Certificate:
-        """The conditions of a local maximum at ``W_``, tested when first asked for, and kept.
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The share (n_features,) that every column of X has in the projection.
+
+        The norm of a row of ``W_`` times the standard deviation of the column: how far that
+        column alone spreads the projected rows. It hangs neither on the basis of the subspace nor
+        on units that make one column large and its weights small. The shares sum to 1.
+
+        Notes
+        -----
+        Of columns that say the same one may get all of a share, or each a part of it: their sum
+        is what counts. `bootstrap_importances` gives standard errors.
+
+        See Also
+        --------
+        ismlit.bootstrap_importances : how much they vary from sample to sample.
+        """
+        check_is_fitted(self)
+        sizes = np.linalg.norm(self.W_, axis=1) * self._std
+        return sizes / sizes.sum()
+
+    def certificate(self, *, exact: bool = False) -> Certificate:
+        """Whether ``W_`` is a local maximum, and beyond chance: tested when first asked, and kept.
+
+        Parameters
+        ----------
+        exact : bool
+            See `ismlit.certify`: it matters beyond 20,000 rows and with random features.
 
         Returns
         -------
         Certificate
-            Of the objective on the training rows; with random features, of the exact one. Beside
-            J, that of a maximum for shuffled labels, where there are labels: one more climb.
+            Of the problem that was solved, on the training rows. Where there are labels or a
+            response, 19 refits with permuted rows say whether J is beyond chance (of at most 1000
+            rows).
 
         Raises
         ------
@@ -208,13 +265,14 @@ class Projection(KeepsPrecision, BaseEstimator):
         ismlit.certify : the same for any W.
         """
         check_is_fitted(self, "W_")
-        if self._certificate is None:
-            self._certificate = replace(certify(self), chance=self._chance())
-        return self._certificate
+        if exact not in self._certificates:
+            found = certify(self, exact=exact)
+            self._certificates[exact] = replace(found, **self._against_chance())
+        return self._certificates[exact]
 
-    def _chance(self):
-        """J of a maximum for labels that know nothing of X; None without labels."""
-        return None
+    def _against_chance(self):
+        """What `Certificate` is told of refits with permuted rows; nothing without labels."""
+        return {}
 
     def solved(self):
         """What was solved on the training data, and its result, in the basis of X.
@@ -227,8 +285,9 @@ class Projection(KeepsPrecision, BaseEstimator):
         check_is_fitted(self, "W_")
         if self._solved is None:
             raise ValueError(
-                f"this {type(self).__name__} was pickled without its training data: ask for "
-                "certificate() before, or call certify(Problem(X, gamma, kernel), model.W_)"
+                f"this {type(self).__name__} was pickled without its training data, or fitted on "
+                "Dask collections, of which it keeps none: ask for certificate() before a pickle, "
+                "or call certify(Problem(X, gamma, kernel), model.W_), on a sample of the rows"
             )
         return self._solved.problem, self._solved
 
@@ -270,13 +329,84 @@ class Projection(KeepsPrecision, BaseEstimator):
             setattr(twin, name, value if name == "_solved" else copy.deepcopy(value, memo))
         return twin
 
-    def transform(self, X) -> np.ndarray:
-        """Project X (n_samples, n_features) to (n_samples, n_components)."""
+    def transform(self, X: ArrayLike) -> np.ndarray:
+        """Project the rows of X.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_components)
+            ``(X - mean_) W_``, in the precision of X.
+        """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, reset=False)
-        found = [(X[rows] - self.mean_) @ self.W_ for rows in gen_batches(len(X), TRANSFORM_CHUNK)]
-        return np.vstack(found).astype(X.dtype, copy=False)
+        A = validate_data(self, X, dtype=FLOATS, reset=False)
+        found = [(A[rows] - self.mean_) @ self.W_ for rows in gen_batches(len(A), TRANSFORM_CHUNK)]
+        return np.vstack(found).astype(A.dtype, copy=False)
+
+    def inverse_transform(self, Z: ArrayLike) -> np.ndarray:
+        """The rows of X that lie in the subspace and have the projection Z.
+
+        Parameters
+        ----------
+        Z : array of shape (n_samples, n_components)
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            ``Z W_' + mean_``: `transform` gives Z of it again.
+
+        Raises
+        ------
+        ValueError
+            If Z has another number of columns.
+
+        Notes
+        -----
+        What it cannot restore: whatever of a row lies outside the subspace, for which the mean
+        of the training rows stands. So a column of which ``W_`` makes no use is its mean in every
+        row, and of a row that was projected the nearest point of the subspace comes back.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from ismlit import SupervisedIKDR
+        >>> X, y = load_iris(return_X_y=True)
+        >>> for q in (1, 2, 4):  # with all directions nothing is lost
+        ...     model = SupervisedIKDR(q).fit(X, y)
+        ...     restored = model.inverse_transform(model.transform(X))
+        ...     print(q, round(float(abs(restored - X).mean()), 2))
+        1 0.65
+        2 0.5
+        4 0.0
+        """
+        check_is_fitted(self)
+        rows = check_array(Z, dtype=FLOATS)
+        if rows.shape[1] != self.W_.shape[1]:
+            raise ValueError(
+                f"Z has {rows.shape[1]} columns, but {type(self).__name__} projects to "
+                f"{self.W_.shape[1]}: pass what transform(X) gives"
+            )
+        return (rows @ self.W_.T + self.mean_).astype(rows.dtype, copy=False)
 
     @property
     def _n_features_out(self):
         return self.W_.shape[1]
+
+
+def column_std(X, mean, sample_weight=None):
+    """The standard deviation (d,) of every column of X (n, d), by parts: no copy of X is made.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.estimators.base import column_std
+    >>> column_std(np.array([[0.0, 1.0], [2.0, 1.0]]), np.array([1.0, 1.0]))
+    array([1., 0.])
+    """
+    weights = np.ones(len(X)) if sample_weight is None else sample_weight
+    parts = gen_batches(len(X), TRANSFORM_CHUNK)
+    total = sum(weights[rows] @ (X[rows] - mean).astype(float) ** 2 for rows in parts)
+    return np.sqrt(total / weights.sum())

@@ -98,6 +98,7 @@ PARAMETERS = {
     "n_vectors": rule(WHOLE, NONE),
     "kernel": rule(KERNEL, one_of(*KERNELS)),
     "bandwidth": rule(POSITIVE, one_of(*RULES), FUNCTION),
+    "bandwidth_scale": POSITIVE,
     "init": rule(one_of(*INITS), ARRAY),
     "tol": NOT_NEGATIVE,
     "max_iter": WHOLE,

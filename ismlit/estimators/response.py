@@ -3,42 +3,58 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
-from ismlit.estimators.base import FLOATS, all_or_nothing
-from ismlit.estimators.parameters import check_parameters, is_integer_at_least
-from ismlit.estimators.supervised import SupervisedIKDR
-from ismlit.gamma import label_gamma
+from ismlit.bandwidth import MEDIAN_SUBSAMPLE, median_distance
+from ismlit.dependence import gram_of_labels
+from ismlit.estimators.base import FLOATS, all_or_nothing, column_std
+from ismlit.estimators.collections import fit_collections, is_collection
+from ismlit.estimators.dependent import COMPONENTS, DependentIKDR
+from ismlit.estimators.parameters import NONE, check_parameters, is_integer_at_least, rule
+from ismlit.estimators.weights import row_weights
+from ismlit.gamma import Gamma, label_gamma, response_gamma
+from ismlit.grams import gram
+from ismlit.kernels import Gaussian
+from ismlit.objectives.blocks import class_gamma
+
+SLICES = (lambda m: is_integer_at_least(m, 2), "a whole number of at least 2")
 
 
 @dataclass(eq=False, repr=False)
-class ResponseIKDR(SupervisedIKDR):
+class ResponseIKDR(DependentIKDR):
     """Find the linear subspace of X on which a response depends most, as HSIC measures it.
 
     The response is cut into slices that hold equally many rows, as in sliced inverse regression
     (SIR), and the subspace is sought on which the slice depends most. SIR sees the means of the
-    slices alone; this sees their whole distribution.
+    slices alone; this sees their whole distribution. Without slices a Gaussian kernel compares
+    responses, as in kernel dimension reduction (KDR).
 
     Parameters
     ----------
-    n_components, kernel, bandwidth, init, random_features, tol, max_iter, n_jobs
+    n_components, kernel, bandwidth, bandwidth_scale, init, random_features, tol, max_iter, n_jobs
         As for `SupervisedIKDR`.
     balanced : bool, default=False
         As for `SupervisedIKDR`; it has little to do where slices hold equally many rows.
-    n_slices : int, default=10
-        At least 2. Equal values of y are never parted, so there may be fewer.
+    n_slices : int or None, default=10
+        At least 2. Equal values of y are never parted, so there may be fewer. Of several responses
+        each is cut on its own. None: no slices, but a Gaussian kernel of all responses together,
+        each divided by its standard deviation, with the median distance as its bandwidth.
     callback, verbose, random_state
         As for `SupervisedIKDR`.
 
     Attributes
     ----------
-    W_, mean_, kernel_, converged_, n_iter_, history_, result_
+    W_, dependence_ratio_, feature_importances_, n_components_, component_scores_, mean_, kernel_
         As for `SupervisedIKDR`.
-    slices_ : array of shape (m,)
-        Values of y at which a new slice begins; m is at most n_slices - 1.
+    converged_, n_iter_, history_, result_
+        As for `SupervisedIKDR`.
+    slices_ : array of shape (m,), or list of them, or None
+        Values of y at which a new slice begins; m is at most n_slices - 1. Of several responses
+        one array for each; None without slices.
 
     See Also
     --------
@@ -60,30 +76,92 @@ class ResponseIKDR(SupervisedIKDR):
     """
 
     _: KW_ONLY
-    n_slices: int = 10
+    n_slices: int | None = 10
+
+    _target_options: ClassVar[dict[str, bool]] = dict(y_numeric=True, multi_output=True)
 
     @all_or_nothing
-    def fit(self, X, y) -> Self:
-        """Learn ``W_`` from X (n_samples, n_features) and a response y (n_samples,)."""
-        check_parameters(
-            self, n_slices=(lambda m: is_integer_at_least(m, 2), "a whole number of at least 2")
-        )
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn ``W_`` from rows and their responses.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_responses)
+        sample_weight : array of shape (n_samples,), optional
+            At least 0. A row of weight 2 counts as two rows that coincide.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter breaks its rule, a response is constant or holds words, or a weight is
+            below 0.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver did not arrive in `max_iter` steps.
+        UserWarning
+            If one column makes nearly all of the variance, or a component hardly varies.
+        """
+        check_parameters(self, n_components=COMPONENTS, n_slices=rule(SLICES, NONE))
+        if is_collection(X):
+            return fit_collections(self, X, y, sample_weight, slice_starts)
         if np.asarray(y).dtype.kind in "US":
             raise ValueError("a response must be numbers; SupervisedIKDR takes class labels")
-        X, y = validate_data(self, X, y, dtype=FLOATS, y_numeric=True, ensure_min_samples=2)
-        self.slices_ = slice_starts(y, self.n_slices)
-        return self._fit(X, label_gamma(self._target(y), self.balanced))
+        rows, target = validate_data(
+            self, X, y, dtype=FLOATS, ensure_min_samples=2, **self._target_options
+        )
+        return self._fit(rows, target, row_weights(sample_weight, None, rows, target))
 
-    def _target(self, y):
-        """The slice of each value."""
-        return np.searchsorted(self.slices_, y, side="right")
+    def _gamma(self, y, sample_weight):
+        Y = y.reshape(len(y), -1).astype(float)
+        for number in np.flatnonzero(np.ptp(Y, axis=0) == 0):
+            which = "y" if y.ndim == 1 else f"column {number} of y"
+            raise ValueError(f"{which} is constant: there is nothing for X to say of it")
+        if self.n_slices is None:
+            self.slices_ = None
+            mean = np.average(Y, axis=0, weights=sample_weight)
+            self._units = column_std(Y, mean, sample_weight)
+            how = dict(max_samples=MEDIAN_SUBSAMPLE, sample_weight=sample_weight)
+            self._sigma = median_distance(Y / self._units, **how)
+            return response_gamma(Y / self._units, self._sigma, sample_weight)
+        starts = [slice_starts(column, self.n_slices, sample_weight) for column in Y.T]
+        self.slices_ = starts if y.ndim == 2 else starts[0]
+        if self.random_features is not None and sample_weight is None and y.ndim == 1:
+            return class_gamma(self._slices_of(y)[0], self.balanced)
+        parts = [label_gamma(code, self.balanced, sample_weight) for code in self._slices_of(y)]
+        return Gamma(np.hstack([part.F for part in parts]), np.hstack([part.s for part in parts]))
+
+    def _target_gram(self, y):
+        if self.n_slices is None:
+            return gram(Gaussian(self._sigma), y.reshape(len(y), -1) / self._units)
+        return sum(gram_of_labels(code) for code in self._slices_of(y))
+
+    def _slices_of(self, y):
+        """The slice of each value (n,), response by response."""
+        starts = self.slices_ if y.ndim == 2 else [self.slices_]
+        return [
+            np.searchsorted(start, column, side="right")
+            for start, column in zip(starts, np.atleast_2d(y.T))
+        ]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
-def slice_starts(y, n_slices):
+def slice_starts(y, n_slices, sample_weight=None):
     """The values (m,) of y (n,) at which a new slice begins, m below `n_slices`.
 
-    Slices hold equally many rows. Where so many rows share a value that fewer slices come of it
-    than there could be, each next slice takes whole values until it has its share of what is left.
+    Slices hold equally many rows, or rows of equal weight. Where so many rows share a value that
+    fewer slices come of it than there could be, each next slice takes whole values until it has
+    its share of what is left.
 
     Raises
     ------
@@ -99,20 +177,22 @@ def slice_starts(y, n_slices):
     >>> slice_starts(np.array([0] * 95 + [1, 2, 3, 4, 5]), 3)  # 95 rows are one slice
     array([1, 4])
     """
-    values, counts = np.unique(y, return_counts=True)
+    values, codes = np.unique(y, return_inverse=True)
     if len(values) < 2:
         raise ValueError("y is constant: there is nothing for X to say of it")
-    shares = np.arange(1, n_slices) / n_slices
-    starts = np.unique(np.quantile(y, shares, method="higher"))
+    counts = np.bincount(codes, weights=sample_weight)
+    total = np.cumsum(counts)
+    shares = np.arange(1, n_slices) * total[-1]  # in units of 1 / n_slices: no whole number rounds
+    starts = np.unique(values[np.searchsorted(total * n_slices, shares, side="right")])
     starts = starts[starts > values[0]]
     if len(starts) + 1 >= min(n_slices, len(values)):
         return starts
     first = [0]
-    left = len(y)
+    left = total[-1]
     for slices in range(min(n_slices, len(values)), 1, -1):  # as many are still to be made
         held = np.cumsum(counts[first[-1] :])
         most = len(values) - slices + 1 - first[-1]  # values that this one may take
         taken = min(int(np.searchsorted(held, left / slices)) + 1, most)
         first.append(first[-1] + taken)
-        left -= int(held[taken - 1])
+        left -= held[taken - 1]
     return values[first[1:]]

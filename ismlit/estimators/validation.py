@@ -30,6 +30,24 @@ def check_labels(y: Any) -> np.ndarray:
         If y holds one class, or None, or is a response.
     """
     y = np.asarray(y)
+    check_label_kind(y)
+    classes = np.unique(y)
+    check_label_count(classes, len(y))
+    return classes
+
+
+def check_label_kind(y: np.ndarray) -> None:
+    """Refuse values that are no labels, whatever their number.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+
+    Raises
+    ------
+    ValueError
+        If y holds None, or fractions: names the row.
+    """
     if y.dtype == object and any(label is None for label in y):
         row = [label is None for label in y].index(True)
         raise ValueError(
@@ -41,13 +59,29 @@ def check_labels(y: Any) -> np.ndarray:
             f"Unknown label type: y holds fractions, such as {y[row]:g} in row {row}, which are no "
             "labels; use ResponseIKDR for a response"
         )
-    if y.dtype.kind in "iuf" and (found := len(np.unique(y))) > max(20, len(y) // 3):
+    check_classification_targets(y)
+
+
+def check_label_count(classes: np.ndarray, n: int) -> None:
+    """Refuse so many distinct numbers that they are no labels.
+
+    Parameters
+    ----------
+    classes : array of shape (k,)
+        The distinct values.
+    n : int
+        How many samples have them.
+
+    Raises
+    ------
+    ValueError
+        If k is above 20 and above a third of n.
+    """
+    if classes.dtype.kind in "iuf" and len(classes) > max(20, n // 3):
         raise ValueError(
-            f"y holds {found} distinct numbers in {len(y)} samples: that is no class label "
+            f"y holds {len(classes)} distinct numbers in {n} samples: that is no class label "
             "but a response; use ResponseIKDR, or y.astype(str) if they are names of classes"
         )
-    check_classification_targets(y)
-    return np.unique(y)
 
 
 def one_row_per_sample(y: Any, n: int) -> np.ndarray:
@@ -88,6 +122,20 @@ def one_row_per_sample(y: Any, n: int) -> np.ndarray:
             "known: give some labels of another class, or leave y out to cluster without labels"
         )
     return y
+
+
+def is_response(y) -> bool:
+    """Whether y holds numbers with fractions, which are a response; all else are class labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.estimators.validation import is_response
+    >>> is_response(np.array([0.0, 1.0, 1.0])), is_response(np.array([0.5, 1.0]))
+    (False, True)
+    """
+    y = np.asarray(y)
+    return y.dtype.kind == "f" and bool((y % 1).any())
 
 
 READING = re.compile(r"convert|float\(\) argument|DateTime|promote|contains (NaN|infinity)")

@@ -80,7 +80,19 @@ def varying_directions(X: np.ndarray, mean: ArrayLike = 0.0) -> np.ndarray | Non
         scale = np.sqrt(np.diag(products))
         scale[scale == 0] = 1.0
         values, vectors = eigh(products / scale / scale[:, None])
-    kept = values > 1e-13 * d
-    if kept.sum() == d:
+    return _basis(values, vectors, size * scale)
+
+
+def directions_of(scatter):
+    """As `varying_directions`, from the scatter matrix (d, d) of the rows about their mean."""
+    scale = np.sqrt(np.diag(scatter))
+    scale[scale == 0] = 1.0
+    return _basis(*eigh(scatter / scale / scale[:, None]), scale)
+
+
+def _basis(values, vectors, scale):
+    """The span of eigenvectors of a correlation matrix (d, d), but for those of values near 0."""
+    kept = values > 1e-13 * len(scale)
+    if kept.sum() == len(scale):
         return None
-    return np.linalg.qr((size * scale)[:, None] * vectors[:, kept])[0]
+    return np.linalg.qr(scale[:, None] * vectors[:, kept])[0]

@@ -4,8 +4,9 @@ With frequencies w_l of N(0, I / sigma^2) in q dimensions, K_ij is close to
 ``1/m sum_l cos(w_l' W'(x_i - x_j))``. They come from a scrambled Sobol sequence, which is far
 more even than random draws (Avron et al. 2016), and W is first turned to a frame that depends on
 its span alone. Gamma made of class labels has few distinct rows, so that sums over the samples
-of each class are all that J, its gradient and Phi need; beside X, which may lie on disk as a
-numpy.memmap, memory is that of Gamma, of one d x 2m array a class and of some thousand rows.
+of each class are all that J, its gradient and Phi need (`ismlit.objectives.blocks`); beside X,
+which may lie on disk as a numpy.memmap, memory is that of Gamma, of one d x 2m array a class and
+of some thousand rows.
 """
 
 from __future__ import annotations
@@ -13,10 +14,8 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
-from joblib import delayed
 from scipy.linalg import eigh
 from scipy.stats.qmc import MultivariateNormalQMC
 from sklearn.utils import check_random_state
@@ -25,12 +24,9 @@ from ismlit.gamma import Gamma, distinct_rows
 from ismlit.geometry.frames import fixed_signs, project_out
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Gaussian
+from ismlit.objectives.blocks import MOST_CLASSES, ArrayRows, ClassGamma
 from ismlit.objectives.pairs import Count, Samples
 from ismlit.objectives.plain import Problem
-from ismlit.parallel import in_parallel
-
-MOST_CLASSES = 256
-FEATURE_CHUNK = 8192  # samples whose features are held at once by a worker
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +45,8 @@ class FeatureProblem(Samples):
         The frame of W is the one nearest to this; by default to the eigenvectors of Phi_0. At
         right angles to it the nearest frame jumps, so a W that ends far away is solved for again
         with itself as the anchor.
+    rows : DaskRows, optional
+        Where the sums over the rows are made, if not from X and gamma; these are then a sample.
 
     Raises
     ------
@@ -91,6 +89,7 @@ class FeatureProblem(Samples):
     features: int = 512
     random_state: object = 0
     anchor: np.ndarray | None = None
+    rows: object = None
 
     def __post_init__(self):
         is_integer = isinstance(self.features, int | np.integer) and not isinstance(
@@ -105,16 +104,23 @@ class FeatureProblem(Samples):
         exact = self.exact
         object.__setattr__(self, "X", exact.X)
         object.__setattr__(self, "gamma", exact.gamma)
-        if not isinstance(self.gamma, Gamma) or len(self._classes[0]) > MOST_CLASSES:
+        if not isinstance(self.gamma, Gamma) or len(self._table[0]) > MOST_CLASSES:
             raise ValueError(
                 f"random features need a Gamma made of labels, with at most {MOST_CLASSES} "
                 "distinct rows of F; solve without random_features, or on a subset"
             )
 
+    n = property(lambda self: len(self.X) if self.rows is None else self.rows.n)
+
     @property
     def exact(self):
-        """The problem that this one approximates."""
+        """The problem that this one approximates; of the sample, where `rows` has the others."""
         return Problem(self.X, self.gamma, self.kernel, self.n_jobs, count=self.count)
+
+    def restrict(self, V):
+        """As `Samples.restrict`."""
+        rows = None if self.rows is None else self.rows.through(V)
+        return replace(self, X=self.X @ V, rows=rows)
 
     def sample(self, rows):
         """The exact problem of some of the samples."""
@@ -133,7 +139,7 @@ class FeatureProblem(Samples):
 
     def check_start(self, W, J, phi, most=300):
         """As `Samples.check_start`; on some rows exactly, since features hide a constant kernel."""
-        rows = self.X[:: -(-self.n // most)]
+        rows = self.X[:: -(-len(self.X) // most)]
         K = gram(self.kernel, rows, W)[~np.eye(len(rows), dtype=bool)]
         if K.size and (K.max() < 1e-12 or K.min() > 1 - 1e-12):
             raise ConstantKernelError(
@@ -144,28 +150,29 @@ class FeatureProblem(Samples):
 
     def phi_0(self):
         """Phi at W = 0, which needs no features: sums over the rows of every class."""
-        (F, s), sizes = self._table, np.array([len(rows) for rows in self._classes[1]])
+        (F, s), sizes = self._table, self._rows.sizes
         weights = F @ (s * (sizes @ F))  # the row sums of Gamma; of labels they are 0
-        sums, scatter, squares = np.zeros((len(F), self.d)), np.zeros((self.d, self.d)), 0.0
-        for g, rows in self._chunks:
-            X = rows().astype(float)
-            sums[g] += X.sum(axis=0)
-            squares += np.sum(X * X)
-            if abs(weights[g]) > 1e-12 * np.abs(F).max():
-                scatter += weights[g] * (X.T @ X)
+        sums, squares = self._rows.class_sums()
         along = F.T @ sums
-        total = (along.T * s) @ along - scatter
+        total = (along.T * s) @ along
+        if np.abs(weights).max() > 1e-12 * self.n * np.abs(F).max() ** 2:
+            total -= self._rows.weighted_scatter(weights)
         if np.linalg.norm(total) <= 10 * np.finfo(self.dtype).eps * self.gamma.norm_bound * squares:
             total[:] = 0  # nothing but rounding, which points nowhere
         return (total / self.kernel.sigma**2).astype(self.dtype)
 
+    def scatter(self, V=None):
+        """As `Samples.scatter`, in one visit to the rows."""
+        total = self._rows.weighted_scatter(np.ones(len(self._table[0]))).astype(self.dtype)
+        return total if V is None else V.T @ total @ V
+
     @cached_property
     def _classes(self):
-        """Distinct rows of F (g, r), and for each the samples that have it."""
-        first, inverse = distinct_rows(self.gamma.F)
-        if len(first) > MOST_CLASSES:
-            return self.gamma.F, []
-        return self.gamma.F[first], [np.flatnonzero(inverse == g) for g in range(len(first))]
+        """Distinct rows of F (g, r), and which of them each sample has (n,)."""
+        if isinstance(self.gamma, ClassGamma):
+            return self.gamma.table, self.gamma.codes
+        first, codes = distinct_rows(self.gamma.F)
+        return self.gamma.F[first], codes
 
     @cached_property
     def _table(self):
@@ -173,14 +180,11 @@ class FeatureProblem(Samples):
         return self._classes[0].astype(float), self.gamma.s.astype(float)
 
     @cached_property
-    def _chunks(self):
-        """(class, its samples of the centred X) in pieces of at most FEATURE_CHUNK."""
-        mean = self.X.mean(axis=0)
-        return [
-            (g, RowSlice(self.X, rows[a : a + FEATURE_CHUNK], mean))
-            for g, rows in enumerate(self._classes[1])
-            for a in range(0, len(rows), FEATURE_CHUNK)
-        ]
+    def _rows(self):
+        """The rows of all samples, which can be visited."""
+        if self.rows is not None:
+            return self.rows
+        return ArrayRows(self.X, self._classes[1], len(self._table[0]), self.n_jobs)
 
     @cached_property
     def _frequencies(self):
@@ -230,26 +234,15 @@ class FeatureProblem(Samples):
         cosines = np.linalg.svd(W.T.astype(float) @ self._frame(W.shape[1]), compute_uv=False)
         return float(cosines[-1])
 
-    def _map(self, function, *arguments):
+    def _visit(self, function, *arguments):
         self.count.passes += 1
-        yield from in_parallel(
-            self.n_jobs, (delayed(function)(g, rows, *arguments) for g, rows in self._chunks)
-        )
-
-    def _class_sums(self, W, omega):
-        """Sums of the features by class (g, 2m), and of x times the features (g, d, 2m)."""
-        g, m = len(self._classes[0]), self.features
-        sums, moments = np.zeros((g, 2 * m)), np.zeros((g, self.d, 2 * m))
-        for k, total, moment in self._map(_sums, W @ omega):
-            sums[k] += total
-            moments[k] += moment
-        return sums, moments
+        return self._rows.visit(function, *arguments)
 
     def _evaluate(self, W):
         """J, half its gradient G (d, q) in the aligned frame, and all they were made of."""
         W, turning = self._aligned(np.asarray(W, self.X.dtype))
         omega, m = self.frequencies(W.shape[1]).astype(W.dtype), self.features
-        sums, moments = self._class_sums(W, omega)
+        sums, moments = self._visit(_sums, W @ omega)
         F, s = self._table
         projected = F.T @ sums  # (r, 2m)
         value = float(np.sum(projected**2 * s[:, None])) / m
@@ -279,26 +272,11 @@ class FeatureProblem(Samples):
         by_column = (F.T @ moments.reshape(len(F), -1)).reshape(len(s), *moments.shape[1:])
         side = by_column.transpose(1, 0, 2).reshape(self.d, -1)  # (d, r 2m)
         pairs = (side * np.repeat(s, moments.shape[2])) @ side.T
-        own = sum(self._map(_degrees, W @ omega, u))
+        own = self._visit(_degrees, W @ omega, u)[0]
         phi = (pairs / self.features - own) / self.kernel.sigma**2
         error = G - phi @ W  # put the gradient right
         phi = phi + error @ W.T + W @ error.T - W @ (W.T @ error) @ W.T
         return value, ((phi + phi.T) / 2).astype(self.X.dtype)
-
-
-class RowSlice(NamedTuple):
-    """Rows of X less a mean, read where they are used; another process is sent them as read."""
-
-    X: np.ndarray
-    rows: object
-    mean: np.ndarray | float = 0.0
-
-    def __call__(self):
-        """The rows (n, d)."""
-        return self.X[self.rows] - self.mean
-
-    def __reduce__(self):
-        return RowSlice, (self(), slice(None))
 
 
 def even_frequencies(q, m, seed):
@@ -328,15 +306,20 @@ def waves(rows, frequencies):
     return found
 
 
-def _sums(g, rows, frequencies):
-    """Class, sum of the features of its rows, and X' times the features."""
-    rows = rows()
-    Z = waves(rows, frequencies)
-    return g, Z.sum(axis=0, dtype=float), rows.T @ Z
+def _sums(x, codes, k, frequencies):
+    """Sums of the features by class (k, 2m), and of x times the features (k, d, 2m)."""
+    order = np.argsort(codes, kind="stable")
+    x, ends = x[order], np.searchsorted(codes[order], np.arange(k + 1))
+    Z = waves(x, frequencies)
+    sums, moments = np.zeros((k, Z.shape[1])), np.zeros((k, x.shape[1], Z.shape[1]))
+    for g in np.flatnonzero(np.diff(ends)):
+        own = slice(ends[g], ends[g + 1])
+        sums[g] = Z[own].sum(axis=0, dtype=float)
+        moments[g] = x[own].T @ Z[own]
+    return sums, moments
 
 
-def _degrees(g, rows, frequencies, u):
-    """X' D X of some rows of class g, D the row sums of Gamma o K."""
-    rows = rows()
-    degrees = waves(rows, frequencies) @ u[g].astype(rows.dtype)
-    return (rows.T @ (degrees[:, None] * rows)).astype(float)
+def _degrees(x, codes, k, frequencies, u):
+    """X' D X of some rows, D the row sums of Gamma o K."""
+    degrees = np.einsum("ij,ij->i", waves(x, frequencies), u.astype(x.dtype)[codes])
+    return ((x.T @ (degrees[:, None] * x)).astype(float),)

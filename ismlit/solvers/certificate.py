@@ -13,20 +13,22 @@ from ismlit.geometry.second_order import SecondOrder
 from ismlit.objectives.protocol import Objective, TwiceDifferentiable
 from ismlit.solvers.starts import Starts
 
+MANY_ROWS = 20_000  # Beyond so many the second order is that of a sample, unless exact=True.
+SAMPLE = 2000  # Rows of that sample.
+
 
 @dataclass(frozen=True)
 class Certificate:
-    """The conditions of a local maximum of Tr(Gamma K_XW) at one W, with their numbers.
+    """Whether one W is a local maximum of Tr(Gamma K_XW), and what the answer rests on.
 
     Attributes
     ----------
     residual : float
-        ||Phi W - W (W' Phi W)||_F / ||Phi||_F: the first-order condition (lem-C.1).
+        ||Phi W - W (W' Phi W)||_F / ||Phi||_F: 0 at a stationary point.
     curvature, curvature_error : float
-        Smallest eigenvalue of Kd - M, minus half the Riemannian Hessian of J: the exact
-        second-order condition is curvature >= 0 (thm-5.1, in its exact form). The error is 0
-        where that matrix was formed; else the true value lies between curvature - error and
-        curvature (Lanczos).
+        Smallest eigenvalue of Kd - M, minus half the Riemannian Hessian of J: at a maximum it is
+        not negative. The error is 0 where that matrix was formed; else the true value lies between
+        curvature - error and curvature (Lanczos).
     eigengap : float
         Smallest eigenvalue of Phi on span(W) minus the largest off it. Negative when W is
         not the dominant eigenspace: such a W can be a maximum, but no fixed point of ISM.
@@ -36,12 +38,16 @@ class Certificate:
         Whether the W given had orthonormal columns. If not, the certificate is of its span.
     objective, n : float, int
         J at W, and of how many rows: what is certified is the dependence on these.
-    chance : float or None
-        J of a maximum for the same rows with their labels shuffled, where an estimator with labels
-        was asked for its certificate. Random labels have maxima, too.
+    n_second_order : int or None
+        Of how many rows the second order is, where it is not that of the problem itself: with
+        random features, and beyond 20,000 rows, it is that of the exact problem on a sample,
+        unless ``exact=True``.
+    p_value, n_permutations : float or None, int
+        Where an estimator with labels or a response was asked: the share of refits, with the rows
+        of Gamma permuted, that come to as high a J. Random labels have maxima, too.
     starts : Starts or None
-        Of a solve from several starts, how many were `tried` and how many `agreed` on the highest
-        J: a maximum is one among its neighbours, and the only word on others is this one.
+        Of a solve from several starts, where they ended: a maximum is one among its neighbours,
+        and this is the only word on others.
 
     See Also
     --------
@@ -67,36 +73,48 @@ class Certificate:
     is_orthonormal: bool = True
     objective: float = float("nan")
     n: int = 0
-    chance: float | None = None
+    n_second_order: int | None = None
+    p_value: float | None = None
+    n_permutations: int = 0
     starts: Starts | None = None
 
     @property
-    def is_maximum(self):
+    def is_maximum(self) -> bool:
         """Whether both conditions are met."""
         return self.is_stationary and self.is_second_order
 
-    def __str__(self):
+    def __str__(self) -> str:
         of = "" if self.is_orthonormal else " (of the span of W, which was not orthonormal)"
-        beside = "" if self.chance is None else f"; with their labels shuffled {self.chance:.4g}"
-        lines = [
-            f"local maximum to second order: {'yes' if self.is_maximum else 'no'}{of}",
-            f"  J         {self.objective:.4g} on these {self.n} rows{beside}",
-            f"  residual  {self.residual:.1e}",
-            f"  curvature {self.curvature:.4g}{self._no_less()} (smallest eigenvalue of Kd - M)",
-            f"  eigengap  {self.eigengap:.4g}",
+        lines = [f"local maximum: {'yes' if self.is_maximum else 'no'}{of}"]
+        if self.p_value is not None:
+            beyond = "yes" if self.p_value <= 0.05 else "no"
+            lines.append(
+                f"beyond chance: {beyond}, p = {self.p_value:.2g} "
+                f"({self.n_permutations} refits to permuted rows)"
+            )
+        where = self.n_second_order
+        sample = "" if where is None else f", of the exact problem on {where} rows"
+        lines += [
+            f"rows:          {self.n}, J = {self.objective:.4g}",
+            f"first order:   residual {self.residual:.1e}, 0 at a stationary point",
+            f"second order:  smallest eigenvalue of Kd - M {self._interval()}{sample}",
+            f"eigengap:      {self.eigengap:.4g}",
         ]
         if self.starts is not None:
-            lines.append(f"  starts    {self.starts.agreed} of {self.starts.tried} ended here")
+            tried, agreed, higher = self.starts
+            above = f", {higher} higher but weaker on held-out rows" if higher else ""
+            lines.append(f"starts:        {agreed} of {tried} ended here{above}")
         return "\n".join(lines)
 
-    def _no_less(self):
-        """What the curvature is at least, in two digits, where it is not exact."""
+    def _interval(self) -> str:
+        """Where the smallest eigenvalue lies."""
         if not self.curvature_error:
-            return ""
-        return f", at least {float(f'{self.curvature - self.curvature_error:.2g}'):g}"
+            return f"{self.curvature:.4g}"
+        least = float(f"{self.curvature - self.curvature_error:.2g}")
+        return f"between {least:g} and {self.curvature:.4g}"
 
 
-def certify(found, W=None, *, tol: float = 1e-5) -> Certificate:
+def certify(found, W=None, *, tol: float = 1e-5, exact: bool = False) -> Certificate:
     """First- and second-order certificate of a solution, whoever found it.
 
     Parameters
@@ -110,12 +128,21 @@ def certify(found, W=None, *, tol: float = 1e-5) -> Certificate:
     tol : float
         Largest residual, and most negative curvature (less its error) relative to ||Phi||,
         that pass; raised to 400 times the rounding of X's type.
+    exact : bool
+        The second order takes work that grows with the square of the rows. Beyond 20,000 of them,
+        and with random features, which have none of their own, it is that of the exact problem on
+        a sample of 2000 rows, unless this is True.
+
+    Returns
+    -------
+    Certificate
+        Of the problem that was solved: with random features its first order is theirs.
 
     Raises
     ------
     ValueError
         If the estimator or result carries no data, W has another shape or too small a rank, or
-        the problem has no second order (random features).
+        the problem has no second order.
 
     See Also
     --------
@@ -141,25 +168,41 @@ def certify(found, W=None, *, tol: float = 1e-5) -> Certificate:
     False
     """
     problem, result = _what_was_solved(found, W)
-    if not isinstance(problem, TwiceDifferentiable):
-        raise ValueError(
-            f"the second order of a {type(problem).__name__} is not derived; to certify its W as "
-            "a solution of the exact problem: certify(result.problem.exact, result.W)"
-        )
-    tol = max(tol, 400 * np.finfo(problem.dtype).eps)
     if W is None and result is None:
         raise ValueError("to certify a problem, pass the W of shape (d, q) to be certified")
-    starts = None
+    features = getattr(problem, "exact", None)  # the problem that random features stand for
+    if features is None and not isinstance(problem, TwiceDifferentiable):
+        raise ValueError(f"the second order of a {type(problem).__name__} is not derived")
+    if features is not None and exact:
+        problem = features
+    tol = max(tol, 400 * np.finfo(problem.dtype).eps)
+    starts = getattr(result, "starts", None)
+    is_orthonormal, curvature = True, None
     if W is None:
-        W, is_orthonormal, starts = result.W, True, getattr(result, "starts", None)
-        J, residual, curvature = result.objective, result.residual, result.curvature
+        W = result.W
+        if problem is getattr(result, "problem", problem):
+            curvature = result.curvature
     else:
         W, is_orthonormal = _frame_of(W, problem)
         if isinstance(found, BaseEstimator):
             problem, W = found.problem_at(W)
-        curvature = None
-    if curvature is None or _undecided(curvature, tol):
+            problem = getattr(problem, "exact", problem) if exact else problem
+    n_second_order = None
+    if curvature is not None and not _undecided(curvature, tol):
+        J, residual = result.objective, result.residual
+    elif exact or (features is None and problem.n <= MANY_ROWS):
         J, residual, curvature = _tested(problem, W)
+    else:
+        if result is None:
+            J, phi = problem.objective_and_phi(W)
+            residual = first_order_residual(phi, W)
+        else:
+            J, residual = result.objective, result.residual
+        n = len(problem.X)  # of Dask collections X is a sample
+        view = problem if n <= SAMPLE else problem.sample(_sample(n))
+        view = getattr(view, "exact", view)
+        n_second_order = view.n
+        curvature = _tested(view, W)[2]
     return Certificate(
         residual=residual,
         curvature=curvature.value,
@@ -170,8 +213,14 @@ def certify(found, W=None, *, tol: float = 1e-5) -> Certificate:
         is_orthonormal=is_orthonormal,
         objective=float(J),
         n=problem.n,
+        n_second_order=n_second_order,
         starts=starts,
     )
+
+
+def _sample(n):
+    """The rows (SAMPLE,) of n that a second order is taken of."""
+    return np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
 
 
 def _undecided(curvature, tol):

@@ -54,11 +54,15 @@ def ism(
         A name stands for the kernel that `SupervisedIKDR` makes of it, with its bandwidth.
     q : int
         Dimension of the subspace, 1 <= q <= d.
-    init : {"taylor", "pca", "random", "several"} or array of shape (d, q), default="taylor"
-        Where W starts. "taylor": the top eigenvectors of Phi at W = 0, ties completed by variance.
-        "several": run the solver from "taylor" and from at least five other starts on at most 800
-        rows, until three agree and none is higher, and continue from the best. This helps against
-        poor local maxima, and does not exclude them. An array has orthonormal columns.
+    init : {"taylor", "gradient", "pca", "random", "several"} or array of shape (d, q)
+        Where W starts, "taylor" by default: the top eigenvectors of Phi at W = 0, ties completed
+        by variance. "gradient": those of the mean outer product of the gradients of a kernel
+        regression of Gamma's factor on X, see `ismlit.GradientKDR`; it also notices what class
+        means hide. "several": run the solver from these two and from at least four other starts,
+        on at most 800 rows, until three agree and none is higher, and continue from the best.
+        Where the highest end is not that of one of the first two, the dependence on rows held out
+        decides between them. This helps against maxima that are only local, or of this sample
+        alone, and does not exclude them. An array has orthonormal columns.
     tol : float, default=1e-6
         Stop when the first-order residual is below this.
     max_iter : int, default=2000

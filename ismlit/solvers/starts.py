@@ -9,16 +9,22 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
+from ismlit.dependence import double_centre
 from ismlit.geometry.frames import as_frame, top_eigenvectors
+from ismlit.grams import ConstantKernelError, gram
 from ismlit.messages import warn
+from ismlit.solvers.gradient_start import gradient_directions
 
-INITS = ("taylor", "pca", "random", "several")
+INITS = ("taylor", "gradient", "pca", "random", "several")
 START_SUBSAMPLE = 800  # "several" compares starts on at most so many samples.
+GRADIENT_SUBSAMPLE = 2000  # A "gradient" start looks at at most so many.
 TAYLOR_ON_ALL_ROWS = 5000  # Up to so many rows a Taylor start that wins is taken from all.
-ORDER = ("taylor", "random", "pca") + 7 * ("random",)  # In this order they are tried.
+ORDER = ("taylor", "gradient", "random", "pca") + 6 * ("random",)  # In this order they are tried.
 LEAST = 6  # So many are tried in any case.
 AGREEING = 3  # When so many have come to the highest J, no other is tried.
 AGREED = 1e-3  # Two values of J count as equal within this share.
+FOLDS = 10  # In so many parts are the rows cut where maxima differ.
+FEWEST_ROWS = 50  # With fewer, J alone decides between maxima.
 
 
 def starting_point(problem, q, init, random_state=None):
@@ -35,6 +41,12 @@ def starting_point(problem, q, init, random_state=None):
         return W
     if init == "taylor":
         return _taylor(problem, q)
+    if init == "gradient":
+        view = problem
+        if len(problem.X) > GRADIENT_SUBSAMPLE:
+            rows = check_random_state(0).permutation(len(problem.X))[:GRADIENT_SUBSAMPLE]
+            view = problem.sample(np.sort(rows))
+        return gradient_directions(view, q)
     if init == "pca":
         return top_eigenvectors(problem.scatter(), q)[1].astype(dtype)
     if init == "random":
@@ -44,62 +56,109 @@ def starting_point(problem, q, init, random_state=None):
 
 
 def look_around(problem, q, random_state, climb):
-    """The highest W that climbs from the Taylor start and others lead to, and `Starts`.
+    """The W that a solve goes on from, and `Starts`: climbs from several starts are compared.
 
     At least six starts are tried, in the order of `ORDER`, until three have come to the same
-    height and none higher. With many rows this is done on a sample of them; where another start
-    beats Taylor's there, both climb on all rows. Passes over the sample count for as much as they
-    cost. Without a `random_state` the starts are the same every time.
+    height and none higher. Where the highest end differs from those of the Taylor start and of the
+    gradient start, the held-out score decides between them and not J: with few rows the highest
+    maximum can be one of the sample alone. With many rows all of this is done on a sample of them;
+    where another start beats Taylor's there by J, both climb on all rows. Passes over the sample
+    count for as much as they cost. Without a `random_state` the starts are the same every time.
 
     Parameters
     ----------
     climb : callable
         ``climb(problem, W)`` gives the height and the W that it comes to.
-
-    Notes
-    -----
-    Claim: new-start.
     """
     rng = check_random_state(0 if random_state is None else random_state)
     n, view = problem.n, problem
     if n > START_SUBSAMPLE:
-        view = problem.sample(np.sort(rng.permutation(n)[:START_SUBSAMPLE]))
+        held = len(problem.X)  # of rows in blocks a problem holds some
+        view = problem.sample(np.sort(rng.permutation(held)[:START_SUBSAMPLE]))
     view, V = view.in_its_span(q)
-    before, found = view.count.passes, []
+    before, ends = view.count.passes, []
     for name in ORDER:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # Phi_0 may be zero: there are others
             start = _drawn(view, q, rng) if name == "random" else starting_point(view, q, name)
-            found.append(climb(view, start))
-        height = max(J for J, _ in found)
-        agreed = sum(J >= height - AGREED * abs(height) for J, _ in found)
-        if agreed >= AGREEING and len(found) >= LEAST:
+            ends.append(climb(view, start))
+        height = max(J for J, _ in ends)
+        if sum(_reaches(J, height) for J, _ in ends) >= AGREEING and len(ends) >= LEAST:
             break
-    starts = Starts(len(found), agreed)
     # Ends within the tolerance are one height: the first of them, whatever their rounding.
-    W = next(W for J, W in found if J >= height - AGREED * abs(height))
-    W = W if V is None else V @ W
+    best = next(end for end in ends if _reaches(end[0], height))
+    taken = _best_on_held_out_rows(view, [best, *ends[:2]], climb)
+    agreed = sum(_reaches(J, taken[0]) and _reaches(taken[0], J) for J, _ in ends)
+    higher = sum(not _reaches(taken[0], J) for J, _ in ends)
+    starts = Starts(len(ends), agreed, higher)
+    W = taken[1] if V is None else V @ taken[1]
     if view.count is problem.count:
         return W, starts
     passes = view.count.passes - before
     problem.count.passes += int(np.ceil(passes * (view.n / n) ** 2))
-    if found[0][0] >= height - AGREED * abs(height):
+    if taken is ends[0]:
         start = starting_point(problem, q, "taylor")
         if n <= TAYLOR_ON_ALL_ROWS:
             return start, starts
         if V is None:
             W = max(W, climb(view, start)[1], key=problem.objective)
         return W, starts
+    if taken is not best:
+        return W, starts
     ends = [climb(problem, start) for start in (W, starting_point(problem, q, "taylor"))]
     return max(ends, key=lambda pair: pair[0])[1], starts  # a sample can mislead
 
 
+def _reaches(J, height):
+    """Whether J is as high as `height`, within what counts as equal."""
+    return J >= height - AGREED * abs(height)
+
+
+def _best_on_held_out_rows(problem, ends, climb):
+    """The end (J, W) whose dependence is strongest on rows that it was not climbed with.
+
+    One tenth of the rows after the other is held out; the climb goes on from each W on the others,
+    and the normalised HSIC of those held out is measured. Ends that agree with the first in J
+    are not compared, nor is anything with few rows: the first is then the answer.
+    """
+    rivals = [ends[0]]
+    for end in ends[1:]:
+        if not any(_reaches(J, end[0]) and _reaches(end[0], J) for J, _ in rivals):
+            rivals.append(end)
+    if len(rivals) == 1 or problem.n < FEWEST_ROWS:
+        return ends[0]
+    order, scores = np.random.default_rng(0).permutation(problem.n), np.zeros(len(rivals))
+    for k in range(FOLDS):
+        held_out = np.zeros(problem.n, bool)
+        held_out[order[k::FOLDS]] = True
+        training, test = problem.sample(~held_out), problem.sample(held_out)
+        try:
+            scores += [_alignment(test, climb(training, W)[1]) for _, W in rivals]
+        except ConstantKernelError:  # nothing can be learnt from so few rows
+            return ends[0]
+        problem.count.passes += int(np.ceil(training.count.passes * (training.n / problem.n) ** 2))
+    return rivals[int(np.argmax(scores))]
+
+
+def _alignment(problem, W):
+    """How strongly Gamma depends on the samples seen through W: HSIC over the norm of K."""
+    K = double_centre(gram(problem.kernel, problem.X, W))
+    size = np.linalg.norm(K)
+    return float(np.sum(problem.gamma.to_dense() * K) / size) if size else 0.0
+
+
 class Starts(NamedTuple):
-    """How many starts "several" climbed from, and how many came to the greatest height.
+    """How many starts "several" climbed from, and where they ended.
 
     Attributes
     ----------
-    tried, agreed : int
+    tried : int
+        Starts climbed from.
+    agreed : int
+        How many of them ended at the J of the start that was taken, within a thousandth.
+    higher : int
+        How many ended at a higher J, and were passed over because the dependence that they find
+        is weaker on rows held out.
 
     Examples
     --------
@@ -108,11 +167,12 @@ class Starts(NamedTuple):
     >>> from ismlit import SupervisedIKDR
     >>> X, y = load_wine(return_X_y=True)
     >>> SupervisedIKDR(2).fit(scale(X), y).result_.starts
-    Starts(tried=6, agreed=6)
+    Starts(tried=6, agreed=6, higher=0)
     """
 
     tried: int
     agreed: int
+    higher: int = 0
 
 
 def _drawn(problem, q, rng):

@@ -1,8 +1,8 @@
 """The ledger is complete and consistent."""
 
 import re
+from dataclasses import replace
 
-import pytest
 from ismlit_book.record.ledger import (
     SCOPES,
     SLIPS,
@@ -16,34 +16,51 @@ from ismlit_book.record.ledger import (
 LEDGER = ledger()
 
 
-@pytest.mark.parametrize("claim", LEDGER.values(), ids=lambda c: c.id)
-def test_row(claim):
-    assert claim.verdict in VERDICTS
-    assert claim.says and claim.where
-    if claim.verdict in ("holds as corrected", "fails", "not reproduced", *UNCHECKED):
-        assert claim.note, "what is wrong, or why it is not checked, must be said"
-    assert claim.scope in SCOPES
-    for used in claim.uses:
-        assert used in LEDGER, f"uses an unknown claim {used}"
+def faults(rules, claims):
+    """What is wrong, by claim: {id: [rules that it breaks]}."""
+    broken = {c.id: [said for said, keeps in rules.items() if not keeps(c)] for c in claims}
+    return {name: found for name, found in broken.items() if found}
 
 
+NEEDS_A_NOTE = ("holds as corrected", "fails", "not reproduced", *UNCHECKED)
+"""What is wrong, or why it is not checked, must be said."""
 NO_VERDICT_FOR = {
     "general": ("definition",),
     "instance": ("definition",),
     "definition": ("fails", "reproduced", "reproduced in part", "not reproduced"),
 }
+ROWS = {
+    "a known verdict": lambda c: c.verdict in VERDICTS,
+    "a known scope": lambda c: c.scope in SCOPES,
+    "what it says and where": lambda c: c.says and c.where,
+    "a note": lambda c: c.note or c.verdict not in NEEDS_A_NOTE,
+    "uses known claims": lambda c: LEDGER.keys() >= {*c.uses},
+    "a verdict that its scope can have": lambda c: c.verdict not in NO_VERDICT_FOR[c.scope],
+    "a slip that its verdict can have": lambda c: fits(c.slip, c.verdict),
+    "a note on its slip": lambda c: c.note or not c.slip,
+}
 
 
-@pytest.mark.parametrize("claim", LEDGER.values(), ids=lambda c: c.id)
-def test_the_rule_for_verdicts(claim):
+def fits(slip, verdict):
     """What is literally wrong says what is wrong; what is not, is no erratum."""
-    assert claim.verdict not in NO_VERDICT_FOR[claim.scope]
-    if claim.verdict == "holds as corrected":
-        assert claim.slip in set(SLIPS) - {"transcription"}
-    elif claim.slip:
-        wanted = "holds" if claim.slip == "transcription" else "fails"
-        assert claim.verdict in (wanted, "definition")
-        assert claim.note
+    if verdict == "holds as corrected":
+        return slip in set(SLIPS) - {"transcription"}
+    return not slip or verdict in ("holds" if slip == "transcription" else "fails", "definition")
+
+
+def test_every_row_keeps_the_rules():
+    assert faults(ROWS, LEDGER.values()) == {}
+
+
+def test_a_row_that_breaks_a_rule_is_named():
+    row = LEDGER["thm-5.1"]
+    bad = replace(row, verdict="fails", slip="transcription", note="", uses=("eq-99",))
+    assert [*faults(ROWS, [bad])["thm-5.1"]] == [
+        "a note",
+        "uses known claims",
+        "a slip that its verdict can have",
+        "a note on its slip",
+    ]
 
 
 def parts(chapter, last, split):
@@ -120,16 +137,26 @@ def test_every_equation_shows_what_is_printed():
     assert {c.id for c in LEDGER.values() if c.prints} == equations - WITHOUT_A_FORMULA
 
 
-@pytest.mark.parametrize("claim", [c for c in LEDGER.values() if c.prints], ids=lambda c: c.id)
-def test_a_printed_formula_is_whole(claim):
-    """On one line, without dollars, every bracket and environment closed."""
-    tex = claim.prints
-    assert not set(tex) & set("$\n#")
-    assert tex.count("{") - tex.count(r"\{") == tex.count("}") - tex.count(r"\}")
-    opened, closed = (len(re.findall(rf"\\{word}\b", tex)) for word in ("left", "right"))
-    assert opened == closed
-    begun, ended = (sorted(re.findall(rf"\\{word}\{{(\w+)\}}", tex)) for word in ("begin", "end"))
-    assert begun == ended
+def count(pattern, tex):
+    return len(re.findall(pattern, tex))
+
+
+def environments(word, tex):
+    return sorted(re.findall(rf"\\{word}\{{(\w+)\}}", tex))
+
+
+FORMULAS = {
+    "one line without dollars": lambda c: not set(c.prints) & set("$\n#"),
+    "braces closed": lambda c: count(r"(?<!\\)\{", c.prints) == count(r"(?<!\\)\}", c.prints),
+    "brackets closed": lambda c: count(r"\\left\b", c.prints) == count(r"\\right\b", c.prints),
+    "environments closed": lambda c: (
+        environments("begin", c.prints) == environments("end", c.prints)
+    ),
+}
+
+
+def test_printed_formulas_are_whole():
+    assert faults(FORMULAS, [c for c in LEDGER.values() if c.prints]) == {}
 
 
 def test_uses_has_no_cycle():

@@ -1,84 +1,13 @@
 """Pages load less and look the same."""
 
-import base64
-import io
 import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 
-import numpy as np
-import pytest
 from ismlit_book.figures.display import drawing
 from matplotlib.figure import Figure
-from PIL import Image
 
-from tools.lighten import (
-    FONTS,
-    NARROW,
-    bundle,
-    encoded,
-    framed,
-    icons,
-    page,
-    pictures,
-    sheet,
-    together,
-    without_unused,
-)
-
-
-@pytest.fixture
-def static(tmp_path):
-    """Sheets as the theme has them: one imports another, one lies deeper and wants a font."""
-    for name, text in {
-        "basic.css": "a { color: red }",
-        "own.css": "@charset 'utf-8';\n@import url(\"basic.css\");\na { color: blue }",
-        "styles/theme.css": "i { src: url(../vendor/x.ttf) } b { background: url('data:x') } "
-        "u { src: url(https://example.org/y.ttf) }",
-        "documentation_options.js": "const DOCUMENTATION_OPTIONS = {};",
-    }.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    return tmp_path
-
-
-def test_a_sheet_has_what_it_imports_before_its_own(static):
-    text = sheet(static, "own.css")
-    assert "@" not in text and text.index("red") < text.index("blue")
-
-
-def test_addresses_fit_the_new_place(static):
-    assert "url(vendor/x.ttf)" in sheet(static, "styles/theme.css")
-    assert "url('data:x')" in sheet(static, "styles/theme.css")
-
-
-def test_a_bundle_keeps_the_order_and_has_a_name_of_its_own(static):
-    name = bundle(static, ["styles/theme.css", "own.css"], set())
-    text = (static / name).read_text()
-    assert text.index("vendor") < text.index("red") < text.index("blue")
-    assert bundle(static, ["own.css"], set()) != name
-
-
-@pytest.mark.parametrize(
-    "whole, left",
-    [
-        (".a, .b > i { x: 1 } .b { x: 2 }", ".a{x: 1}"),
-        ("#a .a:hover, p#b { x: 1 }", "#a .a:hover{x: 1}"),
-        ("p:not(.b), :is(.b, .a) i { x: none }", "p:not(.b),:is(.b, .a) i{x: none}"),
-        ("@media print { .b { x: 1 } } @media (width > 1px) { .a { x: 1 } .b { x: 1 } }",
-         "@media (width > 1px) {.a{x: 1}}"),
-        ("@font-face { font-family: b } i { w: .5em }", "@font-face { font-family: b }i{w: .5em}"),
-        (r".a\:c, .\31 0 { x: 1 }", r".a\:c{x: 1}"),
-    ],
-)  # fmt: skip
-def test_what_no_page_uses_is_left_out(whole, left):
-    assert without_unused(whole, {"a", "a:c"}) == left
-
-
-def test_a_sheet_that_cannot_be_read_is_an_error():
-    with pytest.raises(ValueError, match="cannot be read"):
-        without_unused(".a { x: 1 } }", {"a"})
-
+from tools.lighten import FONTS, NARROW, framed, icons, page, together
 
 PAGE = """<head>
 <link href="../_static/styles/theme.css?digest=1" rel="stylesheet" />
@@ -86,31 +15,24 @@ PAGE = """<head>
 <script src="../_static/documentation_options.js?v=3"></script>
 <script src="../_static/searchtools.js"></script>
 <script src="../_static/sphinx-thebe.js"></script>
+<script defer src="../_static/scripts/fontawesome.js?digest=1"></script>
 <script src="../_static/copybutton.js"></script>
 <script>DOCUMENTATION_OPTIONS.pagename = 'x';</script>
 <script src="https://example.org/x.js"></script>
 </head>"""
 
 
-def test_a_page_waits_for_one_sheet_and_no_script(static):
-    text = page(PAGE, static, set(), {})
-    assert text.count("stylesheet") == 1 and 'href="../_static/all-' in text
+def test_a_page_waits_for_no_script():
+    text = page(PAGE)
+    assert text.count("stylesheet") == 2
     assert '<script defer src="../_static/copybutton.js">' in text
-    assert "searchtools" not in text and "thebe" not in text
-    assert text.index("const DOCUMENTATION_OPTIONS") < text.index("pagename")
+    assert "searchtools" not in text and "thebe" not in text and "fontawesome" not in text
+    assert '<script src="../_static/documentation_options.js?v=3">' in text
     assert '<script src="https://example.org/x.js">' in text
 
 
-def test_a_sheet_within_a_page_finds_its_files(static):
-    text = page(PAGE, static, set(), {}, within=True)
-    assert "stylesheet" not in text and "<style>" in text
-    assert "url(https://example.org/y.ttf)" in text, "no file of this site"
-    assert "url(../_static/vendor/x.ttf)" in text and 'url("data:x")' in text
-
-
-def test_the_page_of_the_search_keeps_its_scripts(static):
-    text = page(PAGE + '<div id="search-results"></div>', static, set(), {})
-    assert "searchtools.js" in text
+def test_the_page_of_the_search_keeps_its_scripts():
+    assert "searchtools.js" in page(PAGE + '<div id="search-results"></div>')
 
 
 def test_a_stop_stays_with_its_formula():
@@ -128,7 +50,8 @@ def test_icons_of_the_theme_itself_are_kept(tmp_path):
     fonts = tmp_path / "vendor" / "fontawesome" / "webfonts"
     fonts.mkdir(parents=True)
     (tmp_path / "styles").mkdir()
-    sheet = '.x{--pst-icon-bell:"\\f0f3"}.fa-moon:before{content:"\\f186"}'
+    sheet = 'a{src: url(x/fa-solid-900.woff2) format("woff2"),url(x/fa-solid-900.ttf)}'
+    sheet += '.x{--pst-icon-bell:"\\f0f3"}.fa-moon:before{content:"\\f186"}'
     (tmp_path / "styles" / "theme.css").write_text(sheet + '.fa-sun:before{content:"\\f185"}')
     codes = {0xF0F3: "bell", 0xF186: "moon", 0xF185: "sun"}
     for name in FONTS:
@@ -143,6 +66,7 @@ def test_icons_of_the_theme_itself_are_kept(tmp_path):
         (fonts / f"{name}.woff2").touch()
     icons(tmp_path, {"fa-moon"})
     assert set(TTFont(fonts / f"{FONTS[0]}.ttf").getBestCmap()) == {0xF0F3, 0xF186}
+    assert "woff2" not in (tmp_path / "styles" / "theme.css").read_text()
 
 
 def test_a_wide_picture_can_scroll(tmp_path):
@@ -218,28 +142,6 @@ def test_a_wide_picture_of_one_panel_scrolls(tmp_path):
     (tmp_path / "one.svg").write_text(drawing(figure), encoding="utf8")
     text = framed('<img alt="x" src="../_images/one.svg" />', tmp_path)
     assert text.startswith('<div class="wide-picture"><img ')
-
-
-def test_a_picture_within_a_drawing_has_few_colours(tmp_path):
-    shades = np.random.default_rng(0).integers(0, 255, (60, 60, 3), dtype=np.uint8)
-    clear = np.dstack([shades, np.full((60, 60), 255, np.uint8)])
-    clear[0, :, 3] = 0
-    for name, pixels in {"solid": shades, "clear": clear}.items():
-        file = io.BytesIO()
-        Image.fromarray(pixels).save(file, "PNG")
-        drawing = tmp_path / f"{name}.svg"
-        drawing.write_text(f'<svg><image href="{encoded(file.getvalue())}"/></svg>')
-        before = len(drawing.read_text())
-        pictures(tmp_path)
-        text = drawing.read_text()
-        assert len(text) < before and text.startswith('<svg><image href="data:image/png;base64,')
-        found = base64.b64decode(text.split(",")[1].split('"')[0])
-        after = np.array(Image.open(io.BytesIO(found)).convert("RGBA"))
-        assert len(np.unique(after.reshape(-1, 4), axis=0)) <= 256
-        off = np.abs(after[1:, :, :3].astype(int) - shades[1:])
-        assert off.mean() < 20 and (after[0, :, 3] == 0).all() == (name == "clear")
-        pictures(tmp_path)
-        assert drawing.read_text() == text, "a second time changes nothing"
 
 
 def test_pictures_have_their_place_and_come_when_they_are_near(tmp_path):

@@ -2,13 +2,17 @@
 
 import numpy as np
 import pytest
+from ismlit_book.methods.affinity import DENSE, DenseAffinity
 from ismlit_book.methods.measures import aligned_sum, alternative_gamma, geometry
+from numpy.testing import assert_allclose
 from sklearn.metrics import log_loss
 
 from ismlit.dependence import normalized_hsic
 from ismlit.gamma import label_gamma
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian, Kernel, Linear, Polynomial, Squared
+from ismlit.objectives.affinity import Affinity
+from ismlit.objectives.pairs import Pairs
 from ismlit.objectives.plain import Problem
 
 
@@ -85,3 +89,18 @@ def test_geometry_against_sums_over_pairs(rng):
     assert found["share"] == pytest.approx(np.sum(G * K) / G[same].sum())
     error = [np.sum((Z[i] - Z[y == y[i]].mean(axis=0)) ** 2) for i in range(12)]
     assert found["MSE"] == pytest.approx(np.mean(error))
+
+
+@pytest.mark.parametrize("normalize", ["degrees", "centred", "none"])
+@pytest.mark.parametrize("n", [40, DENSE + 50])
+def test_the_affinity_that_is_an_array_is_the_library_s(n, normalize, rng):
+    """Of a Gram matrix; directly, and by products alone."""
+    X = np.repeat([[0.0, 0], [3, 0], [0, 5]], [n // 2, n // 4, n - n // 2 - n // 4], axis=0)
+    X += rng.standard_normal((n, 2))
+    ours = Affinity(Pairs(X, Gaussian(1.0)), normalize=normalize)
+    other = DenseAffinity(gram(Gaussian(1.0), X), normalize != "none", normalize != "degrees")
+    (U, values), (V, same) = ours.leading(2), other.leading(2)
+    assert_allclose(values, same, rtol=1e-5)
+    assert abs(U.T @ V).diagonal() == pytest.approx(1, abs=1e-4)
+    assert_allclose(ours @ U, other @ U, atol=1e-9 * values[0])
+    assert other.trace(V) == pytest.approx(same.sum())

@@ -3,6 +3,8 @@
 import ast
 import dis
 import re
+from copy import deepcopy
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -19,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = notebooks_of(ROOT)
 LONGEST_CELL = {"course": 40, "record": 60}  # non-blank lines
 MOST_LINES = 160  # of code on a page of the course
-MOST_COURSE_PAGES = 57
+MOST_COURSE_PAGES = 58
 LONGEST_LINE = 85
 MACHINE_PATH = re.compile(
     r"(?<![\w.:/~-])/(?:home|root|tmp|Users|var|usr|opt|mnt|private|work\w*)/\S"
@@ -27,16 +29,56 @@ MACHINE_PATH = re.compile(
 )
 
 
-@pytest.fixture(
-    params=NOTEBOOKS, ids=[path.relative_to(ROOT / "book").as_posix() for path in NOTEBOOKS]
-)
-def path(request):
-    return request.param
+def part(path):
+    """ "record" or "course"; the how-tos and the front page belong to the course."""
+    return "record" if path.parent.name == "record" else "course"
 
 
-@pytest.fixture
-def notebook(path):
-    return nbformat.read(path, as_version=4)
+COURSE = [path for path in NOTEBOOKS if part(path) == "course"]
+RECORD = [path for path in NOTEBOOKS if part(path) == "record"]
+name_of = lambda path: path.relative_to(ROOT / "book").as_posix()
+RULES = []
+"""Pairs (what a page has to keep: it raises where the page does not; of which part, or None)."""
+
+
+def rule(check, of=None):
+    """A function of (path, notebook) as a rule for all pages."""
+    RULES.append((check, of))
+    return check
+
+
+course_rule, record_rule = partial(rule, of="course"), partial(rule, of="record")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
+def test_page(path):
+    """All rules that a page breaks, by their names."""
+    assert broken(path, nbformat.read(path, as_version=4)) == {}
+
+
+def broken(path, notebook):
+    faults = {}
+    for check, of in RULES:
+        if of in (None, part(path)):
+            try:
+                check(path, notebook)
+            except AssertionError as fault:
+                faults[check.__name__] = str(fault)
+    return faults
+
+
+def test_all_that_a_page_breaks_is_said():
+    whole = nbformat.read(COURSE[1], as_version=4)
+    spoilt = deepcopy(whole)
+    spoilt.cells[0].source = "no title"
+    code_cells(spoilt)[0][1].execution_count = 99
+    spoilt.cells[-1].source += r" \tag{7}"
+    assert broken(COURSE[1], whole) == {}
+    assert broken(COURSE[1], spoilt).keys() == {
+        "opens_with_its_title",
+        "cells_were_executed_in_order",
+        "equations_are_counted_by_page",
+    }
 
 
 def code_cells(notebook):
@@ -56,39 +98,46 @@ def texts(output):
     return [value for kind, value in values if isinstance(value, str) and "/png" not in kind]
 
 
-def test_is_in_the_table_of_contents(path):
+@rule
+def is_in_the_table_of_contents(path, notebook):
     assert path.relative_to(ROOT).with_suffix("").as_posix() in pages()
 
 
-def test_is_valid_with_unique_ids(path, notebook):
+@rule
+def is_valid_with_unique_ids(path, notebook):
     nbformat.validate(notebook)
     assert (notebook.nbformat, notebook.nbformat_minor >= 5) == (4, True)
     ids = [cell.id for cell in notebook.cells]
     assert len(ids) == len(set(ids))
 
 
-def test_opens_with_its_title(notebook):
+@rule
+def opens_with_its_title(path, notebook):
     first = notebook.cells[0]
     assert first.cell_type == "markdown"
     assert first.source.startswith("# ")
 
 
-def test_kernel_has_the_usual_name(notebook):
+@rule
+def kernel_has_the_usual_name(path, notebook):
     assert notebook.metadata.kernelspec.name == "python3"
 
 
-def test_required_data_are_named_in_a_list(notebook):
+@rule
+def required_data_are_named_in_a_list(path, notebook):
     names = notebook.metadata.get("ismlit", {}).get("requires_data", [])
     assert isinstance(names, list)
     assert all(isinstance(name, str) for name in names)
 
 
-def test_cells_were_executed_in_order(notebook):
+@rule
+def cells_were_executed_in_order(path, notebook):
     counts = [cell.execution_count for _, cell in code_cells(notebook) if cell.source.strip()]
     assert counts == list(range(1, len(counts) + 1)), "run `make notebooks`"
 
 
-def test_no_warning_and_no_error_is_stored(notebook):
+@rule
+def no_warning_and_no_error_is_stored(path, notebook):
     bad = [
         i
         for i, output in outputs(notebook)
@@ -97,13 +146,15 @@ def test_no_warning_and_no_error_is_stored(notebook):
     assert bad == []
 
 
-def test_cells_are_short(path, notebook):
+@rule
+def cells_are_short(path, notebook):
     longest = LONGEST_CELL[part(path)]
     lines = {i: len(re.findall(r"\S.*", cell.source)) for i, cell in code_cells(notebook)}
     assert {i: n for i, n in lines.items() if n > longest} == {}
 
 
-def test_lines_are_short(notebook):
+@rule
+def lines_are_short(path, notebook):
     long = [
         (i, line)
         for i, cell in code_cells(notebook)
@@ -113,7 +164,8 @@ def test_lines_are_short(notebook):
     assert long == []
 
 
-def test_outputs_hold_no_path_of_a_machine(notebook):
+@rule
+def outputs_hold_no_path_of_a_machine(path, notebook):
     found = [
         (i, match.group())
         for i, output in outputs(notebook)
@@ -123,7 +175,8 @@ def test_outputs_hold_no_path_of_a_machine(notebook):
     assert found == []
 
 
-def test_pictures_have_alternative_text(notebook):
+@rule
+def pictures_have_alternative_text(path, notebook):
     without = []
     for i, cell in code_cells(notebook):
         kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
@@ -138,17 +191,6 @@ def test_pictures_have_alternative_text(notebook):
 
 
 # ---------------------------------------------------------------- the two books
-
-
-def part(path):
-    """ "record" or "course"; the how-tos and the front page belong to the course."""
-    return "record" if path.parent.name == "record" else "course"
-
-
-COURSE = [path for path in NOTEBOOKS if part(path) == "course"]
-RECORD = [path for path in NOTEBOOKS if part(path) == "record"]
-name_of = lambda path: path.relative_to(ROOT / "book").as_posix()
-course = pytest.mark.parametrize("path", COURSE, ids=name_of)
 
 
 def words(notebook):
@@ -175,8 +217,8 @@ def test_the_times_of_a_chapter_s_routes_add_up(page):
         assert int(stated) == sum(minutes[page] for page in taken), name
 
 
-@course
-def test_a_page_of_the_course_checks_no_claim_and_shows_its_code(notebook):
+@course_rule
+def a_page_of_the_course_checks_no_claim_and_shows_its_code(path, notebook):
     """Nothing is folded but the solutions and at most one helper cell."""
     code = [cell for _, cell in code_cells(notebook)]
     assert [name for cell in code for name in checked(cell.source)] == []
@@ -190,8 +232,8 @@ def tags(cell):
     return cell.metadata.get("tags", ())
 
 
-@course
-def test_a_page_of_the_course_ends_with_what_was_learnt(path, notebook):
+@course_rule
+def a_page_of_the_course_ends_with_what_was_learnt(path, notebook):
     """A how-to: with what can go wrong."""
     headings = re.findall(r"^## (.*)$", words(notebook), re.M)
     if path.parent.name == "howto":
@@ -201,8 +243,8 @@ def test_a_page_of_the_course_ends_with_what_was_learnt(path, notebook):
         assert re.search(r"^\*\*Exercise 1\b", words(notebook), re.M)
 
 
-@course
-def test_next_is_the_next_page(path, notebook):
+@course_rule
+def next_is_the_next_page(path, notebook):
     following = pages()[pages().index(path.relative_to(ROOT).with_suffix("").as_posix()) + 1]
     for link in re.findall(r"^Next: .*?\]\(([^)#]+)", words(notebook), re.M):
         assert (path.parent / link).resolve() == (ROOT / following).with_suffix(Path(link).suffix)
@@ -212,7 +254,8 @@ NAMES = {title(claim).lower(): claim for claim in ledger()}
 INTO_THE_RECORD = re.compile(r"\[([^\]]+)\]\(\.\./record/[^)]+\)$")
 
 
-def test_tables_of_the_course_say_what_the_ledger_says(notebook):
+@rule
+def tables_of_the_course_say_what_the_ledger_says(path, notebook):
     """Where a row has one verdict with a link into the record, and names claims by their titles."""
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
@@ -227,7 +270,8 @@ def test_tables_of_the_course_say_what_the_ledger_says(notebook):
                 assert claim is None or ledger()[claim].verdict == said[1], name
 
 
-def test_what_is_folded_is_folded_in_jupyterlab_too(notebook):
+@rule
+def what_is_folded_is_folded_in_jupyterlab_too(path, notebook):
     for _, cell in code_cells(notebook):
         folded = {"hide-input", "hide-cell", "remove-input"} & {*tags(cell)}
         assert bool(folded) == bool(cell.metadata.get("jupyter", {}).get("source_hidden"))
@@ -256,8 +300,8 @@ def shows_a_figure(cell):
     return any(kind.startswith("image/") for kind in kinds)
 
 
-@course
-def test_a_page_runs_without_its_figures(notebook):
+@course_rule
+def a_page_runs_without_its_figures(path, notebook):
     of_figures, of_others, missing = set(), set(), {}
     for i, cell in code_cells(notebook):
         reads, binds = reads_and_binds(compile(cell.source, "cell", "exec"))
@@ -267,8 +311,8 @@ def test_a_page_runs_without_its_figures(notebook):
     assert missing == {}, "compute in a cell of its own what is needed again"
 
 
-@course
-def test_a_name_means_one_thing_on_a_page(notebook):
+@course_rule
+def a_name_means_one_thing_on_a_page(path, notebook):
     """Names of loops aside."""
     seen, twice = set(OF_A_FIGURE), {}
     for i, cell in code_cells(notebook):
@@ -295,31 +339,36 @@ NOT_PLAIN = {
 }
 
 
-@pytest.mark.parametrize("what, pattern", NOT_PLAIN.items(), ids=NOT_PLAIN)
-def test_only_what_every_viewer_shows(what, pattern, notebook):
+@rule
+def only_what_every_viewer_shows(path, notebook):
     """JupyterLab, VS Code, Colab, GitHub and this book have this much Markdown in common."""
-    assert re.findall(pattern, words(notebook), re.M) == []
+    found = {what: re.findall(sign, words(notebook), re.M) for what, sign in NOT_PLAIN.items()}
+    assert {what: signs for what, signs in found.items() if signs} == {}
 
 
-def test_equations_are_counted_by_page(notebook):
+@rule
+def equations_are_counted_by_page(path, notebook):
     found = [int(n) for n in re.findall(r"\\tag\{(\d+)\}", words(notebook))]
     assert found == list(range(1, len(found) + 1))
 
 
-def test_figures_have_numbered_captions_below_them(notebook):
+@rule
+def figures_have_numbered_captions_below_them(path, notebook):
     text = words(notebook)
     numbers = [int(n) for n in re.findall(r"^\*Figure (\d+)\.\* ", text, re.M)]
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-def test_figures_are_stored_for_every_viewer(notebook):
+@rule
+def figures_are_stored_for_every_viewer(path, notebook):
     """JupyterLab shows no SVG of a notebook that it does not trust."""
     for _, output in outputs(notebook):
         kinds = {kind for kind in output.get("data", {}) if kind.startswith("image/")}
         assert not kinds or "image/png" in kinds or "image/gif" in kinds
 
 
-def test_every_exercise_has_a_solution_that_is_folded(notebook):
+@rule
+def every_exercise_has_a_solution_that_is_folded(path, notebook):
     text = words(notebook)
     exercises = [int(n) for n in re.findall(r"^\*\*Exercise (\d+)\b", text, re.M)]
     assert exercises == list(range(1, len(exercises) + 1))
@@ -327,8 +376,8 @@ def test_every_exercise_has_a_solution_that_is_folded(notebook):
     assert all(len(code.split("\n")) < 60 for code, _ in programs(text))
 
 
-@course
-def test_the_thesis_s_numbers_say_that_they_are_the_thesis_s(notebook):
+@course_rule
+def the_thesis_s_numbers_say_that_they_are_the_thesis_s(path, notebook):
     """(3) is the page's own third equation; thesis (5.2) is the thesis's."""
     prose = re.sub(NOT_PROSE, "", words(notebook), flags=re.S)
     bare = r"(?<!thesis )(?<!thesis's )\((?:[2-6]|[A-D])\.\d+[a-c]?\)"
@@ -340,13 +389,13 @@ def test_the_thesis_s_numbers_say_that_they_are_the_thesis_s(notebook):
 # ---------------------------------------------------------------- the record
 
 
-@pytest.mark.parametrize("path", RECORD, ids=name_of)
-def test_the_record_says_what_the_ledger_says(path, notebook):
+@record_rule
+def the_record_says_what_the_ledger_says(path, notebook):
     assert not record.renewed(path.stem, notebook), "run: python -m tools.record"
 
 
-@pytest.mark.parametrize("path", RECORD, ids=name_of)
-def test_a_check_stands_below_its_statement(notebook):
+@record_rule
+def a_check_stands_below_its_statement(path, notebook):
     for before, cell in zip(notebook.cells, notebook.cells[1:]):
         if cell.cell_type == "code" and [*checked(cell.source)]:
             assert before.metadata.get("ismlit") == {"cell": "statement"}

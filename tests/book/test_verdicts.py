@@ -6,7 +6,6 @@ from html import escape, unescape
 from itertools import pairwise
 
 import pytest
-from ismlit_book.experiments import table_3_1
 from ismlit_book.record.cells import cells, known
 from ismlit_book.record.ledger import (
     SIGNS,
@@ -20,7 +19,6 @@ from ismlit_book.record.ledger import (
     title,
     used_by,
 )
-from ismlit_book.record.tables import printed, results
 from matplotlib.path import Path
 
 from tools.site import formulas, graph, layers, verdicts
@@ -282,61 +280,3 @@ def test_links_that_follow_from_others_are_left_out():
         "b": ["a"],
         "c": ["b"],
     }
-
-
-def test_notes_of_table_3_1_say_what_is_stored():
-    """The reading that is named, its numbers, and whether they are the print's to every digit."""
-    stored = results("table-3.1")
-    for row in printed("table-3.1"):
-        name = "tab-3.1-" + "-".join((row["set"], row["method"], row["init"]))
-        reading, cells = table_3_1.verdict(row, stored)
-        found = table_3_1.stored_row(stored, row, table_3_1.READINGS.get(reading, reading))
-        told = (
-            f"{cell} {table_3_1.as_text(found[cell], row[cell], row[f'{cell} sd'] or row[cell])}"
-            for cell in cells
-        )
-        note = ledger()[name].note
-        assert ", ".join(told) in note, name
-        assert ("Every printed digit" in note) == (min(cells.values()) == 2), name
-        assert note.startswith("As the text") == (reading == "text"), name
-
-
-def test_rows_of_table_6_1_say_what_is_printed():
-    for row in printed("table-6.1"):
-        name = f"tab-6.1-{row['set']}-{row['method']}"
-        told = [f"training accuracy {row['train']}", f"test {row['test']} ± {row['test sd']}"]
-        told += [f"H {row['H']}"]
-        if row["method"] == "H":
-            told += [f"sigma {row['sigma']}", f"L {row['L']}"]
-        told += [f"{cell} {row[cell]}" for cell in ("MSE", "CE", "C", "T")]
-        assert ledger()[name].says.endswith(f": {', '.join(told)}."), name
-
-
-def test_rows_of_table_3_1_say_what_is_printed():
-    for row in printed("table-3.1"):
-        name = "tab-3.1-" + "-".join((row["set"], row["method"], row["init"]))
-        told = [
-            f"{cell} {row[cell]}" + (f" ± {sd}" if float(sd := row[f"{cell} sd"] or 0) else "")
-            for cell in table_3_1.CELLS
-            if row[cell]
-        ]
-        assert ledger()[name].says.endswith(f": {', '.join(told)}."), name
-
-
-def test_rows_of_table_5_4_say_what_is_printed():
-    """Costs as they stand, scores of classes in percent."""
-    rows = {}
-    for row in printed("table-5.4"):
-        if row["method"] == "ISM":
-            classes = row["paradigm"] == "supervised"
-            name = f"{row['set'].lower()}-{'' if classes else 'unsupervised-'}{row['kernel']}"
-            told = ["cost", "cost_sd", "score", "score_sd"] if classes else ["cost", "score"]
-            units = [100 if classes and cell.startswith("score") else 1 for cell in told]
-            rows[f"tab-5.4-{name}"] = [
-                round(unit * float(row[cell]), 6) for cell, unit in zip(told, units)
-            ]
-    claimed = rows.keys() & ledger().keys()
-    assert len(claimed) == 16
-    for name in claimed:
-        said = re.findall(r"-?\d+(?:\.\d+)?", ledger()[name].says)
-        assert list(map(float, said)) == rows[name], name

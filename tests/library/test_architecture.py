@@ -21,14 +21,16 @@ PACKAGE = Path(ismlit.__file__).parent
 FOLDERS = {
     "geometry": "span frames second_order",
     "kernels": "_base _named",
-    "": "messages datasets parallel grams gamma dependence bandwidth",
-    "objectives": "pairs protocol plain normalized features affinity joint parts",
-    "solvers": "lbfgs starts result climb ism certificate alternate",
+    "": "messages datasets parallel plot grams gamma dependence bandwidth",
+    "objectives": "pairs protocol plain normalized blocks features affinity joint parts",
+    "solvers": "gradient_start lbfgs starts result climb ism certificate permutations alternate",
     "estimators": (
-        "scikit parameters validation base supervised response clusters extension clustering "
-        "unsupervised semisupervised kdac"
+        "scikit parameters validation collections weights base importance components dependent "
+        "supervised response clusters extension clustering unsupervised semisupervised kdac "
+        "gradient_kdr sliced_inverse sliced_variance"
     ),
     "estimators.network": "layers ridge growth classifier",
+    ".": "statistics",
 }
 """Every folder and its modules, each importing only from those before it."""
 FACES = {"kernels": "kernels._named"}
@@ -194,6 +196,7 @@ ESTIMATORS = [
     ismlit.KernelDependenceNetwork,
 ]
 OWN = {
+    "SupervisedIKDR": {"class_weight"},
     "ResponseIKDR": {"n_slices"},
     "KernelDependenceNetwork": {
         "class_weight",
@@ -242,6 +245,7 @@ BAD = {
     "n_vectors": [-1],
     "kernel": ["rbf", 3],
     "bandwidth": [0.0, "wide", True],
+    "bandwidth_scale": [0.0, "half", True],
     "init": ["best"],
     "tol": [-1e-3, np.nan, "small"],
     "max_iter": [0],

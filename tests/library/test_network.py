@@ -5,6 +5,7 @@ import pytest
 from library.problems import keep_the_contract, layer_solver, unsettled
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -87,6 +88,29 @@ def test_h_sequence_is_normalised_hsic_of_the_output(wine, network):
     for l, h in enumerate(network.history_["hsic"], 1):
         # best_bandwidth evaluates the same kernel on the same images
         assert normalized_hsic(network.gram(X, layer=l), y) == pytest.approx(h, rel=1e-8)
+
+
+@unsettled
+def test_the_share_is_the_mean_within_less_the_mean_between():
+    """For two classes of one size Tr(Gamma K) is that difference times n/4, and H* is n/4."""
+    X, y = make_moons(80, noise=0.2, random_state=0)
+    for early in (True, False):
+        found = KernelDependenceNetwork(early_stopping=early, ridges=(np.inf,)).fit(X, y)
+        same = y[:, None] == y
+        for l, share in enumerate(found.history_["share"], 1):
+            K = found.gram(X, layer=l)
+            assert share == pytest.approx(K[same].mean() - K[~same].mean(), abs=1e-6)
+
+
+@unsettled
+def test_near_ties_keep_hsic_from_falling():
+    """By default; by the agreement alone a layer of these moons loses a tenth and more."""
+    X, y = make_moons(120, noise=0.2, random_state=3)
+    falls = {}
+    for rule in (None, "normalized_hsic"):
+        found = grown_by_training(bandwidth=rule).fit(scale(X), y)
+        falls[rule] = np.diff(found.history_["share"]).min()
+    assert falls["normalized_hsic"] < -0.1 and falls[None] > -0.02
 
 
 def test_sharper_ridges_are_used_only_where_needed(wine):

@@ -16,7 +16,7 @@ from sklearn.datasets import (
 )
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import adjusted_rand_score, balanced_accuracy_score
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
@@ -250,7 +250,8 @@ def test_the_parameters_of_a_kernel_can_be_searched(wine):
     X, y = wine
     model = SupervisedIKDR(2, kernel=Gaussian(1.0), init="taylor")
     assert model.get_params()["kernel__sigma"] == 1.0
-    found = GridSearchCV(model, {"kernel__sigma": [0.01, 3.0]}, cv=3).fit(X, y)
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    found = GridSearchCV(model, {"kernel__sigma": [0.01, 3.0]}, cv=folds).fit(X, y)
     assert found.best_params_ == {"kernel__sigma": 3.0}
     assert model.kernel == Gaussian(1.0)
     kernel = model.kernel
@@ -331,6 +332,7 @@ def test_slices_of_a_response_can_be_balanced():
     assert not np.isclose(plain, balanced)
 
 
+@pytest.mark.filterwarnings("ignore:column 0 of X makes")
 def test_where_nothing_serves_new_rows_are_told_all_the_same():
     X = np.random.default_rng(0).standard_normal((150, 4))
     X[:, 0] = abs(X[:, 0]) ** 6
@@ -376,11 +378,10 @@ def test_a_certificate_says_what_of_and_what_chance_gives(wine):
     X, y = wine
     model = SupervisedIKDR(2).fit(X, y)
     text = str(model.certificate())
-    assert "on these 178 rows; with their labels shuffled" in text
+    assert text.splitlines()[1] == "beyond chance: yes, p = 0.05 (19 refits to permuted rows)"
     shuffled = SupervisedIKDR(2).fit(X, np.random.default_rng(1).permutation(y)).certificate()
-    assert shuffled.is_maximum
-    assert shuffled.objective < 2 * shuffled.chance < model.certificate().objective
-    assert certify(model, model.W_).chance is None
+    assert shuffled.is_maximum and shuffled.p_value > 0.1
+    assert certify(model, model.W_).p_value is None
 
 
 def test_a_network_can_be_watched(wine, capsys):

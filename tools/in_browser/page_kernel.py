@@ -8,6 +8,7 @@ for each piece.
 import ast
 import base64
 import contextlib
+import importlib
 import io
 import json
 import linecache
@@ -19,7 +20,6 @@ import types
 import warnings
 
 SPACE = types.ModuleType("__main__")  # the page's variables
-OF_THE_PAGE = contextlib.ExitStack()  # what ends when the next page begins
 MIMES = {
     "text/html": "_repr_html_",
     "text/markdown": "_repr_markdown_",
@@ -147,7 +147,7 @@ class Announcer:
 
 
 def prepare():
-    """Make everything ready for cells, once."""
+    """Make everything ready for cells."""
     sys.stdout, sys.stderr = Stream("stdout"), Stream("stderr")
     warnings.filterwarnings("ignore", message="tqdm:disabling monitor")  # it needs a thread
     os.environ["MPLBACKEND"] = "module://page_backend"
@@ -156,23 +156,23 @@ def prepare():
 
 
 def start(page):
-    """Begin the notebook `page`, like "ch5/idea": its folder, and no variable of the one before."""
-    global SPACE
-    if not isinstance(sys.stdout, Stream):
-        prepare()
+    """Begin the notebook `page`, like "ch5/idea", in its folder."""
+    prepare()
     import IPython
     from IPython.display import display
     from ismlit_book.files import pages
 
-    OF_THE_PAGE.close()
-    OF_THE_PAGE.enter_context(warnings.catch_warnings())
-    if pyplot := sys.modules.get("matplotlib.pyplot"):
-        pyplot.close("all")
-        OF_THE_PAGE.enter_context(pyplot.rc_context())
-    sys.modules["__main__"] = SPACE = types.ModuleType("__main__")
+    sys.modules["__main__"] = SPACE
     SPACE.__dict__["__builtins__"] = __builtins__
     SPACE.display, SPACE.get_ipython = display, IPython.get_ipython
     os.chdir(pages() / os.path.dirname(page))
+
+
+def warm(names):
+    """Import what the page's cells will; a module that is not here is missed where it is used."""
+    for name in names:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
 
 
 def run(source, name):

@@ -77,7 +77,7 @@ def of_part(name, hypothesis, seed):
         part = rng.choice(len(X), size, replace=False)
     if hypothesis in STARTS:
         Z = scale(X[part])
-        U = Gram(Z, RATIO.get(name, 1.0) * median(Z)).leading(c)
+        U = Gram(Z, RATIO.get(name, 1.0) * median(Z)).leading(c)[0]
         return {"NMI": nmi(y[part], cluster_rows(U, c, seed))}
     learnt = {
         "part scaled by itself": scale(raw[part]),

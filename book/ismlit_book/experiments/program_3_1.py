@@ -22,6 +22,7 @@ from sklearn.utils import Bunch
 from ismlit_book import loaders, printed
 from ismlit_book.experiments import SEED, cayley_search, clocked, median
 from ismlit_book.experiments.stored_starts import read_arrays
+from ismlit_book.methods.affinity import DenseAffinity
 
 TURNS = 22
 SETTLED = 1e-3
@@ -130,6 +131,7 @@ ASIDE = [
         for i in range(PLANES)
     ),
     ("LG", "DG", "RI", "lambda = 2", {"weight": 2}),
+    ("WebKb", "ISM", "SI", "sigma = 18.745", {"sigma": 18.745, "of_median": False}),
     ("MoonN", "ISM", "RI", "U from X", {"first": None}),
     ("MoonN", "SM", "RI", "U on time", {"lagging": False}),
     ("MoonN", "DG", "RI", "kernel renewed", {"stale": False}),
@@ -205,10 +207,10 @@ def given(reading):
     X = X - X.mean(axis=0)
     kernel, known = Gaussian(sigma), bunch.get("existing")
     if reading.first is None:
-        U = ProgramAffinity(X, kernel).leading(reading.k)
+        U = ProgramAffinity(X, kernel).leading(reading.k)[0]
     else:
         of = median(bunch.data) if reading.of_median else 1
-        U = ProgramAffinity(X, Gaussian(reading.first * of)).leading(reading.k)
+        U = ProgramAffinity(X, Gaussian(reading.first * of)).leading(reading.k)[0]
         known = cluster_rows(U, reading.k, SEED)
     if reading.plane is not None:
         groups = np.linalg.svd(centre(one_hot(2 * known + bunch.target)))[0][:, :3]
@@ -220,31 +222,20 @@ def given(reading):
 # ---------------------------------------------------------------- the program's parts
 
 
-class ProgramAffinity:
-    """The Gram matrix of X W, divided by the roots of its degrees.
+class ProgramAffinity(DenseAffinity):
+    """The Gram matrix of X W, divided by the roots of its degrees, and centred.
 
-    As the program has it: an array, whose eigenvectors rise, and which W = 0 may make constant.
-    `ismlit.objectives.affinity.Affinity` multiplies without an array and refuses a constant one.
+    As the program has it: W = 0 may make it constant.
     """
 
     def __init__(self, X, kernel, W=None):
-        K = gram(kernel, X, W)
-        self.roots = np.sqrt(K.sum(axis=1))
-        self.K = K / self.roots / self.roots[:, None]
-
-    def leading(self, k):
-        """The k leading eigenvectors (n, k) of it, centred."""
-        return np.linalg.eigh(centre(centre(self.K).T))[1][:, -k:]
-
-    def trace(self, F):
-        """Tr(F' K F) of columns F (n, m)."""
-        return float(np.sum(F * (self.K @ F)))
+        super().__init__(gram(kernel, X, W))
 
 
 def cost_and_phi(data, F, s, W, roots=None):
     """-Tr(F s F' K) and what times W is its gradient, D held; `roots` of D where not renewed."""
     at = ProgramAffinity(data.X, data.kernel, W)
-    K = at.K if roots is None else at.K * np.outer(at.roots / roots, at.roots / roots)
+    K = at.K if roots is None else at.K * ((at.roots / roots) @ (at.roots / roots).T)
     M = ((F * s) @ F.T) * K
     weighted = M.sum(axis=1)[:, None] * data.X - M @ data.X
     return -float(M.sum()), (2 / data.kernel.sigma**2) * (data.X.T @ weighted)
@@ -283,7 +274,7 @@ def sm(data, F, s, W):
 def dg(data, F, s, W, roots):
     """One column of W after the other, along circles; F over the roots of the start's degrees."""
     X, sigma = data.X, data.kernel.sigma
-    weights = ((F * s) @ F.T) / roots / roots[:, None]
+    weights = ((F * s) @ F.T) / roots / roots.T
     W, taken, last = W.copy(), 0, np.inf
 
     def height(w):
@@ -352,7 +343,7 @@ def turns(reading, method="ISM", start=None):
             F, s = _columns(centre(U), data.columns, reading.weight)
             W, taken = (ism if method == "ISM" else sm)(data, F, s, W)
         seen = first if stale else ProgramAffinity(data.X, data.kernel, before_W if late else W)
-        U = seen.leading(reading.k)
+        U = seen.leading(reading.k)[0]
         yield W, U, taken
         if turn and _still(U, before_U) and (stale or _still(W, before_W)):
             break

@@ -181,7 +181,7 @@ class Runs:
         )
         self.sigma = reading.share * median(network.Z)
         images, data = (Gram(network.Z, self.sigma), Gram(X, reading.share * median(X)))
-        self.data, U = data.leading(c), images.leading(c)
+        self.data, U = data.leading(c)[0], images.leading(c)[0]
         self.weight = reading.weight and reading.weight * abs(images.trace(U)) / network.error
         self.U, self.roots = [U] * len(self.seeds), [data.roots] * len(self.seeds)
 
@@ -206,7 +206,7 @@ class Runs:
     def renewed(self, L, U):
         """The next U with orthonormal columns."""
         if self.reading.update == "eig":
-            return L.leading(self.c)
+            return L.leading(self.c)[0]
         return ascend(L, U, max_iter=5)[0]
 
     def first(self):

@@ -37,7 +37,6 @@ from ismlit.grams import gram
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import published_ism
 from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score, pairwise_distances
@@ -54,6 +53,7 @@ from ismlit_book.experiments import (
     over_runs,
     prepared,
 )
+from ismlit_book.methods.affinity import DenseAffinity
 from ismlit_book.methods.baselines import dimension_growth
 
 FOLDS = {"Wine": 10, "Cancer": 10, "Face": 3, "MNIST": 1}
@@ -318,17 +318,17 @@ def without_labels(reading, name, kernel, solver):
     rng = np.random.default_rng(SEED)
     began = perf_counter()
     K = gram(RelativeGaussian(local_widths(X)), X)
-    values, U = leading(zeroed(K, reading), k, degrees=reading.degrees)
+    U, values = DenseAffinity(zeroed(K, reading), reading.degrees).leading(k)
     for _ in range(MOST_TURNS):
         task = Task(X, embedding_gamma(U), made, q, reading.diagonal, rng)
         W = solver(task)
         K = zeroed(gram(made, X, W), reading)
         before = values
-        values, U = leading(K, k, degrees=reading.degrees)
+        U, values = DenseAffinity(K, reading.degrees).leading(k)
         if np.linalg.norm(values - before) < 0.01 * np.linalg.norm(before):
             break
     seconds = perf_counter() - began
-    V = leading(K, k, centred=False)[1]
+    V = DenseAffinity(K, degrees=False, centred=False).leading(k)[0]
     clusters = cluster_rows(V, k, SEED)
     labels = {"classes": y, "clusters": clusters}
     if reading.guide == "plain clusters":
@@ -338,7 +338,8 @@ def without_labels(reading, name, kernel, solver):
     if reading.clustered == "gaussian":
         Z = X @ W
         K = zeroed(gram(Gaussian(median_distance(Z)), Z), reading)
-        clusters = cluster_rows(leading(K, k, centred=False)[1], k, SEED)
+        V = DenseAffinity(K, degrees=False, centred=False).leading(k)[0]
+        clusters = cluster_rows(V, k, SEED)
     nmi = float(normalized_mutual_info_score(y, clusters))
     return dict(cost=[cost], score=[nmi], seconds=[seconds])
 
@@ -354,22 +355,6 @@ def zeroed(K, reading):
     if not reading.diagonal:
         np.fill_diagonal(K, 0)
     return K
-
-
-def leading(K, k, centred=True, degrees=False):
-    """The k leading eigenvalues and eigenvectors of K (n, n), centred or not."""
-    n = len(K)
-    if degrees:
-        root = np.sqrt(K.sum(axis=1))
-        K = K / root / root[:, None]
-    rest = centre if centred else np.asarray
-    if n <= 1500:
-        return top_eigenvectors(rest(rest(K).T), k)
-    product = lambda V: rest(K @ rest(V.reshape(n, -1)))
-    operator = LinearOperator((n, n), matvec=product, matmat=product, dtype=K.dtype)
-    v0 = np.random.default_rng(SEED).standard_normal(n).astype(K.dtype)
-    values, vectors = eigsh(operator, k, which="LA", v0=v0, tol=1e-4)
-    return values[::-1], vectors[:, ::-1]
 
 
 def local_widths(X, neighbours=49):

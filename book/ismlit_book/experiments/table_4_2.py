@@ -12,9 +12,8 @@ from itertools import product
 from time import perf_counter
 
 import numpy as np
-from ismlit import Gaussian, centre, datasets, median_distance
+from ismlit import Gaussian, datasets, median_distance
 from ismlit.estimators.clusters import cluster_rows
-from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.metrics import normalized_mutual_info_score, pairwise_distances
 from sklearn.preprocessing import scale
@@ -23,6 +22,7 @@ from ismlit_book import loaders
 from ismlit_book.experiments import clocked, median, several
 from ismlit_book.experiments.clusterers import ByNeighbours
 from ismlit_book.experiments.deep_peers import PEERS
+from ismlit_book.methods.affinity import DenseAffinity
 from ismlit_book.methods.knet.training import embedding_affinity
 from ismlit_book.methods.networks import KNetVariant
 
@@ -55,30 +55,13 @@ class Start:
         return self
 
 
-class Gram:
+class Gram(DenseAffinity):
     """D^(-1/2) K D^(-1/2) of Z (n, q), K without its diagonal; between two H, if centred."""
 
     def __init__(self, Z, sigma, centred=True):
-        self.rest = centre if centred else lambda V: V
-        self.K = np.exp(-(pairwise_distances(Z) ** 2) / (2 * sigma**2))
-        np.fill_diagonal(self.K, 0)
-        self.roots = np.sqrt(self.K.sum(axis=1))[:, None]
-
-    def __matmul__(self, V):
-        V = self.rest(V.reshape(len(V), -1))
-        return self.rest(self.K @ (V / self.roots) / self.roots)
-
-    def leading(self, k):
-        """The k leading eigenvectors, (n, k)."""
-        n = len(self.K)
-        if n <= 1000:
-            return np.linalg.eigh(self @ np.eye(n))[1][:, : -k - 1 : -1]
-        L = LinearOperator((n, n), matvec=self.__matmul__, matmat=self.__matmul__, dtype=float)
-        return eigsh(L, k, which="LA", v0=np.cos(np.arange(n)))[1][:, ::-1]
-
-    def trace(self, U):
-        """Tr(U'LU), the HSIC of the program."""
-        return float(np.sum(U * (self @ U)))
+        K = np.exp(-(pairwise_distances(Z) ** 2) / (2 * sigma**2))
+        np.fill_diagonal(K, 0)
+        super().__init__(K, centred=centred)
 
 
 class Rows:
@@ -94,7 +77,7 @@ class Rows:
     def fit(self, X):
         """Cluster X (n, d)."""
         sigma = np.sqrt(0.5) if self.ratio is None else self.ratio * median(X)
-        U = Gram(X, sigma, centred=False).leading(self.k)
+        U = Gram(X, sigma, centred=False).leading(self.k)[0]
         if self.ratio is None:
             means = KMeans(self.k, n_init=10, random_state=self.seed)
             self.labels_ = means.fit_predict(U)

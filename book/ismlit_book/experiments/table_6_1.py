@@ -55,7 +55,7 @@ FILES = {"adver": "adversarial", "cancer, 615 rows": "cancer-615", "car, UCI cla
 
 DESCRIBED = dict(bandwidth="hsic", random_features=150, random_state=SEED)
 NETWORKS = {
-    "H": dict(early_stopping=False),
+    "H": dict(early_stopping=False, bandwidth="normalized_hsic"),
     "H, as described": DESCRIBED,
     "H, as described, exact": DESCRIBED | {"random_features": None},
     "H, as described, normalised": DESCRIBED | {"bandwidth": "normalized_hsic"},

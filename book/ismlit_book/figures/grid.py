@@ -1,4 +1,4 @@
-"""Tables of a page: HTML in the book, lines of text elsewhere."""
+"""Tables of a page: HTML or a display formula in the book, lines of text elsewhere."""
 
 from html import escape
 
@@ -57,3 +57,43 @@ class Grid:
             style += "white-space: nowrap" if len(cell) < LONG else "min-width: 12em"
             cells.append(f'<td style="{style}">{escape(cell)}</td>')
         return "".join(cells)
+
+
+class FormulaTable:
+    """Rows of words and formulas under named columns, set as one display.
+
+    Parameters
+    ----------
+    head : sequence of str
+        Names of the columns.
+    rows : iterable of sequences
+        A cell is a sympy expression, or a string: LaTeX between dollars, else words.
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> from ismlit_book.figures.grid import FormulaTable
+    >>> FormulaTable(("kernel", "$f$"), [("linear", sp.Symbol("beta"))])
+    kernel | f
+    linear | beta
+    """
+
+    def __init__(self, head, rows):
+        self.lines = [list(head), *map(list, rows)]
+
+    def __repr__(self):
+        return "\n".join(" | ".join(str(cell).strip("$") for cell in line) for line in self.lines)
+
+    def _repr_latex_(self):
+        head, *rows = [" & ".join(map(_as_latex, line)) for line in self.lines]
+        columns = "l" * len(self.lines[0])
+        body = r" \\[4pt] ".join(rows)
+        return rf"$$\begin{{array}}{{{columns}}} {head} \\ \hline {body} \end{{array}}$$"
+
+
+def _as_latex(cell):
+    if not isinstance(cell, str):
+        from sympy import latex
+
+        return latex(cell)
+    return cell.strip("$") if cell.startswith("$") else rf"\text{{{cell}}}"

@@ -7,25 +7,12 @@ repeats what colour says.
 import matplotlib.pyplot as plt
 import numpy as np
 from ismlit.grams import gram
+from ismlit.plot import COLOURS, look, named
+from ismlit.plot import plot_projection as plot_projection
 from matplotlib.colors import ListedColormap
 from sklearn.utils import _safe_indexing
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-COLOURS += ("#332288", "#999933", "#882255")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 LINES = ("-", "--", ":", "-.")
-
-
-def look(k):
-    """Colour and marker of the k-th class: no two of 100 are alike, no two colours of ten.
-
-    Examples
-    --------
-    >>> from ismlit_book.figures.plots import look
-    >>> len({tuple(look(k).values()) for k in range(100)})
-    100
-    """
-    return dict(color=COLOURS[k % 10], marker=MARKERS[(k + k // 10) % 10])
 
 
 def _line(k):
@@ -35,7 +22,7 @@ def _line(k):
 def _scatter(ax, Z, y, names=None, size=14, alpha=0.7):
     """Points Z (n, 2), or (n, 1) against a jitter, class by class, each with its look."""
     Z, y = np.asarray(Z), np.asarray(y)
-    names = _named(np.unique(y), names)
+    names = named(np.unique(y), names)
     second = Z[:, 1] if Z.shape[1] > 1 else np.random.default_rng(0).uniform(-1, 1, len(Z))
     for k, (label, name) in enumerate(names.items()):
         here = y == label
@@ -43,34 +30,10 @@ def _scatter(ax, Z, y, names=None, size=14, alpha=0.7):
     return ax
 
 
-def _named(labels, names):
-    """{label: name}; a ValueError for a list that cannot be that of the sorted labels."""
-    if isinstance(names, dict):
-        return {label: names[label] for label in labels}
-    given, own = (list(map(str, words)) for words in (labels if names is None else names, labels))
-    if len(given) != len(own) or (given != own and sorted(given) == sorted(own)):
-        raise ValueError(
-            f"names must be one for each label, in their sorted order, {own}, got {given}: leave "
-            "them out, or give a dict from label to name"
-        )
-    return dict(zip(labels, given))
-
-
 def _leading(Z, count):
     """Scores of Z (n, q) on its leading principal components (n, count)."""
     Z = Z - Z.mean(axis=0)
     return Z @ np.linalg.svd(Z, full_matrices=False)[2][:count].T
-
-
-def _legend_above(ax):
-    """A legend in a strip of its own above the points."""
-    names = ax.get_legend_handles_labels()[1]
-    columns = max(1, min(len(names), 36 // (5 + max(map(len, names)))))
-    low, high = ax.get_ylim()
-    ax.set_ylim(low, high + 0.1 * -(-len(names) // columns) * (high - low))
-    room = dict(borderaxespad=0.2, columnspacing=1, handletextpad=0.2)
-    ax.legend(fontsize="small", ncols=columns, loc="upper center", frameon=False, **room)
-    return ax
 
 
 def _curves(ax, curves, size=3, font="small", **labels):
@@ -84,29 +47,6 @@ def _curves(ax, curves, size=3, font="small", **labels):
 
 def _axis(ax, size=(5, 3.2)):
     return ax if ax is not None else plt.subplots(figsize=size, layout="constrained")[1]
-
-
-def plot_projection(Z, y, names=None, ax=None):
-    """Scatter of projected samples Z (n, 2), or (n, 1) against a jitter, by class y.
-
-    `names` for the legend: a dict from label to name, or a list in the sorted order of the labels.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> from sklearn.datasets import load_iris
-    >>> from ismlit import SupervisedIKDR
-    >>> from ismlit_book.figures.plots import plot_projection
-    >>> X, y = load_iris(return_X_y=True)
-    >>> ax = plot_projection(SupervisedIKDR(2).fit_transform(X, y), y)
-    >>> ax.get_legend_handles_labels()[1]
-    ['0', '1', '2']
-    >>> plt.close()
-    """
-    Z = np.asarray(Z)
-    ax = _scatter(_axis(ax), Z, y, names)
-    ax.set(xlabel="component 1", ylabel="component 2" if Z.shape[1] > 1 else "(jitter)")
-    return _legend_above(ax)
 
 
 def plot_history(results, key="objective", ax=None, log=False):

@@ -55,7 +55,7 @@ class PublishedNetwork(KernelDependenceNetwork):
     """
 
     def __init__(self, **parameters):
-        super().__init__(**{"early_stopping": False} | parameters)
+        super().__init__(**{"early_stopping": False, "bandwidth": "normalized_hsic"} | parameters)
 
     __init__.__signature__ = PARAMETERS
 

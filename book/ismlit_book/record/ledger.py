@@ -98,14 +98,32 @@ class Sentence(str):
         return sentence
 
 
+class Filled:
+    """A sentence of a claim, whose numbers are filled in when it is read; see `notes`."""
+
+    def __set_name__(self, owner, name):
+        self.name = f"{name}, as a template"
+
+    def __set__(self, claim, template):
+        claim.__dict__[self.name] = template
+
+    def __get__(self, claim, owner=None):
+        if claim is None:
+            return Sentence("")
+        from ismlit_book.notes import filled  # which reads what is stored, and not before
+
+        template = claim.__dict__[self.name]
+        return Sentence(filled(claim.id, template))
+
+
 @dataclass(frozen=True)
 class Claim:
     """One row of the ledger.
 
     `where` is the place in the thesis or paper, `says` the statement in our words, `prints` an
     equation as it stands there, slips included, in TeX; `note` the correction, the counterexample,
-    or the reason; `uses` the ids it builds on; `matters` marks an error that changes a conclusion.
-    `scope` is one of `SCOPES`; `slip`, one of `SLIPS`, says what is wrong with a printed form;
+    or the reason, its numbers computed; `uses` the ids it builds on; `matters` marks an error that
+    changes a conclusion. `scope` is one of `SCOPES`; `slip`, one of `SLIPS`, says what is wrong with a printed form;
     `one_case` why a claim about all cases rests on less than a derivation or a hundred draws. How
     it is known stands in no row: the cells say it (`ismlit_book.record.cells.known`).
     """
@@ -113,15 +131,19 @@ class Claim:
     id: str
     chapter: str
     where: str
-    says: str
-    verdict: str
+    says: Filled = Filled()
+    verdict: str = ""
     prints: str = ""
-    note: str = Sentence("")
+    note: Filled = Filled()
     uses: tuple = ()
     matters: bool = False
     scope: str = ""
     slip: str = ""
-    one_case: str = Sentence("")
+    one_case: Filled = Filled()
+
+    def template(self, sentence):
+        """A sentence ("says", "note" or "one_case") as the file has it, fields and marks."""
+        return self.__dict__[f"{sentence}, as a template"]
 
 
 class ClaimError(AssertionError):
@@ -146,8 +168,6 @@ def ledger():
     ):
         for row in yaml.safe_load(path.read_text(encoding="utf-8")):
             row["uses"] = tuple(row.get("uses", ()))
-            sentences = row.keys() & {"says", "note", "one_case"}
-            row |= {field: Sentence(row[field]) for field in sentences}
             claim = Claim(chapter=path.stem, **row)
             if claim.id in claims:
                 raise ClaimError(f"{claim.id} stands twice in the ledger")

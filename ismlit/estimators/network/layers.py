@@ -19,7 +19,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from ismlit.bandwidth import best_bandwidth
 from ismlit.dependence import Alignment
-from ismlit.gamma import label_gamma
+from ismlit.gamma import label_gamma, one_hot
 from ismlit.grams import (
     ConstantKernelError,
     betas,
@@ -208,6 +208,8 @@ class Layer:
         The kernel on the images.
     hsic : float
         Normalised HSIC of its output with the training labels, from 0 to 1.
+    share : float
+        Tr(Gamma K) of its output, over that of the kernel that is 1 within classes and else 0.
 
     Examples
     --------
@@ -224,6 +226,7 @@ class Layer:
     W: np.ndarray
     kernel: Gaussian
     hsic: float
+    share: float
 
     def __call__(self, Z: np.ndarray) -> np.ndarray:
         """Return the images of rows.
@@ -306,8 +309,9 @@ class Recipe:
 
     Parameters
     ----------
-    bandwidth : {"normalized_hsic", "hsic"} or float, default="normalized_hsic"
-        What each sigma maximises, or the sigma of every layer.
+    bandwidth : {"normalized_hsic", "hsic"} or float, optional
+        What each sigma maximises, or the sigma of every layer. When None normalised HSIC, and
+        where that differs by no more than 0.01 Tr(Gamma K).
     width : int, optional
         Columns of every W; by rule when None.
     random_features : int, optional
@@ -320,7 +324,7 @@ class Recipe:
         Of ISM.
     """
 
-    bandwidth: str | float = "normalized_hsic"
+    bandwidth: str | float | None = "normalized_hsic"
     width: int | None = None
     random_features: int | None = None
     tol: float = 1e-3
@@ -357,6 +361,7 @@ class LayerSolver:
         self.classes, self.index = np.unique(y, return_inverse=True)
         self.sample = self._sample(len(y))
         self.score = Alignment(label_gamma(y[self.sample]))
+        self.ideal = np.sum((one_hot(y[self.sample]).T @ self.score.F) ** 2)
         self.n_iter = 0
 
     def _sample(self, n):
@@ -403,11 +408,14 @@ class LayerSolver:
                 "all images coincide, so no kernel on them can tell the classes apart: are all "
                 "rows of X the same?"
             )
-        rules = dict(normalized_hsic=self.score, hsic=self.score.trace)
-        sigma = self.recipe.bandwidth
-        if isinstance(sigma, str):
+        rules = {None: self.score, "normalized_hsic": self.score, "hsic": self.score.trace}
+        rule = self.recipe.bandwidth
+        if rule is None or isinstance(rule, str):
+            options = self.search | dict(second=self.score.trace if rule is None else None)
             low = max(1e-3 * scale, np.sqrt(squares[squares > 0].min()) / 5)
-            sigma, _ = best_bandwidth(squares, rules[sigma], low, 100 * scale, **self.search)
+            sigma, _ = best_bandwidth(squares, rules[rule], low, 100 * scale, **options)
+        else:
+            sigma = float(rule)
         return sigma, self.score(Gaussian(sigma).f(squares))
 
     # ------------------------------------------------------------ where W starts
@@ -573,7 +581,13 @@ class LayerSolver:
 
     def _layer(self, features, R, back, hsic, sigma, W):
         """The layer, and the images (n, q) of the training samples."""
-        return Layer(features, W if back is None else back @ W, Gaussian(sigma), hsic), R @ W
+        Z, W = R @ W, W if back is None else back @ W
+        return Layer(features, W, Gaussian(sigma), hsic, self.share(Z, sigma)), Z
+
+    def share(self, Z, sigma):
+        """Tr(Gamma K) of images Z, over its value at the kernel that is 1 within classes."""
+        K = Gaussian(sigma).f(squared_distances(Z[self.sample]))
+        return self.score.trace(K) / self.ideal
 
     def lift(self, Z: np.ndarray, kernel: Gaussian) -> tuple[Any, np.ndarray, np.ndarray | None]:
         """Return the next layer's input.

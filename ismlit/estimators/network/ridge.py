@@ -306,7 +306,7 @@ class RowsLayerSolver(LayerSolver):
         """
         A, Z = space(ridge)
         sigma, hsic = self.bandwidth(Z)
-        return Layer(space.features, A, Gaussian(sigma), hsic), Z
+        return Layer(space.features, A, Gaussian(sigma), hsic, self.share(Z, sigma)), Z
 
     @property
     def known(self) -> np.ndarray:

@@ -88,8 +88,12 @@ document.querySelectorAll(".turning:not([data-ready])").forEach(root => {
     best = Math.max(...grid.map(J));
     curve = grid.map(a => place(a).map(v => v.toFixed(1)).join(",")).join(" ");
     get(".curve").setAttribute("points", curve);
-    get(".cloud").querySelectorAll(".one,.two").forEach(old => old.remove());
-    points.forEach(([x, y], i) => { mark(get(".cloud"), x, -y, classes[i]).dataset.sample = i; });
+    points.forEach(([x, y], i) => {  // a mark stays while a finger is on it
+      const old = get(`.cloud [data-sample="${i}"]`);
+      if (old) old.setAttribute("transform", `translate(${x} ${-y})`);
+      else svg(get(".cloud"), "g", {"data-sample": i, transform: `translate(${x} ${-y})`})
+        .append(mark(get(".cloud"), 0, 0, classes[i]));
+    });
   }
   function draw() {
     get(".trail").replaceChildren();
@@ -141,21 +145,37 @@ document.querySelectorAll(".turning:not([data-ready])").forEach(root => {
     const spot = new DOMPoint(event.clientX, event.clientY);
     return spot.matrixTransform(panel.getScreenCTM().inverse());
   };
+  const handle = event => event.target.closest(".grip,.one,.two");
   function follow(panel, grabbed) {  // `grabbed(event)` says what a move then does, or nothing
-    let moved = null;
+    let moved = null, from = null;  // a finger's start, until it is known that it does not scroll
+    panel.addEventListener("touchstart", event => {
+      if (handle(event)) event.preventDefault();  // a finger on a handle moves it in all directions
+    }, {passive: false});
     panel.addEventListener("pointerdown", event => {
       moved = grabbed(event);
       if (!moved) return;
+      from = event.pointerType === "touch" && !handle(event) ? event : null;
+      if (from) return;
       event.preventDefault();
+      panel.focus({preventScroll: true});
       panel.setPointerCapture(event.pointerId);
       moved(event);
     });
-    panel.addEventListener("pointermove", event => { if (moved) moved(event); });
-    for (const end of ["pointerup", "pointercancel"])
-      panel.addEventListener(end, () => { moved = null; });
+    panel.addEventListener("pointermove", event => {
+      if (!moved) return;
+      const [x, y] = from ? [event.clientX - from.clientX, event.clientY - from.clientY] : [9, 0];
+      if (Math.abs(x) < 8 || Math.abs(x) < Math.abs(y)) return;
+      from = null;
+      moved(event);
+    });
+    panel.addEventListener("pointerup", event => {
+      if (moved && from) moved(event);  // a tap
+      moved = null;
+    });
+    panel.addEventListener("pointercancel", () => { moved = null; });
   }
   follow(get(".plane"), event => {
-    const sample = event.target.dataset.sample;
+    const sample = event.target.parentElement.dataset.sample;
     if (sample !== undefined) return move => {
       const {x, y} = at(get(".plane"), move), within = v => Math.max(-150, Math.min(150, v));
       points[sample] = [within(x), Math.max(-130, Math.min(130, -y))];

@@ -1,0 +1,69 @@
+"""Fields of what chapter 5's text says of Tables 5.4 and 5.5."""
+
+import numpy as np
+
+from ismlit_book import printed
+from ismlit_book.experiments.readings import CODE
+from ismlit_book.notes import about
+from ismlit_book.notes.table_5_4 import by_method, numbers
+
+ROWS = {(r["set"], r["paradigm"], r["kernel"], r["method"]): r for r in printed("table-5.4")}
+KERNELS = ("gaussian", "polynomial")
+BOTH = [r for r in printed("table-5.4") if r["method"] == "ISM"] + printed("table-5.5")
+
+
+def cost(*key):
+    """As printed, with its deviation."""
+    row = ROWS[key]
+    return f"{row['cost']} ± {row['cost_sd']}"
+
+
+@about("tab-5.4", "txt-5.5-q")
+def costs_of_wine(claim_id):
+    """Of the Gaussian kernel with labels: ISM's and its nearest peer's, printed; and ours."""
+    place = "Wine", "supervised", "gaussian"
+    peers = {m: float(row["cost"]) for (*p, m), row in ROWS.items() if tuple(p) == place}
+    ism = peers.pop("ISM")
+    nearest = min(peers, key=lambda m: abs(peers[m] - ism))
+    p = numbers("table-5.4", CODE, (*place, "ISM"))
+    return dict(ISM=cost(*place, "ISM"), peer=cost(*place, nearest), p=p, q=CODE.q)
+
+
+@about("txt-5.5-95-percent", "txt-5.5-five-sets")
+def accuracies(claim_id):
+    """On MNIST's test folds; and DG's on Wine, printed."""
+    test = {
+        kernel: 100
+        * np.mean(by_method(("MNIST", "supervised", kernel))["ISM, published"]["test accuracy"])
+        for kernel in KERNELS
+    }
+    of_dg = sorted(100 * float(ROWS["Wine", "supervised", k, "DG"]["score"]) for k in KERNELS)
+    return dict(test=test, DG=of_dg)
+
+
+@about("txt-5-manifold")
+def printed_seconds(claim_id):
+    """On Wine and Face, with labels and the Gaussian kernel."""
+    of = lambda name, method: float(ROWS[name, "supervised", "gaussian", method]["seconds"])
+    names = "Wine", "Face"
+    return {m: {n: f"{of(n, m):g}" for n in names} for m in ("GM", "SM", "ISM")}
+
+
+@about("txt-5.5-similar-time")
+def times_of_kernels(claim_id):
+    """Of MNIST with labels: the shortest and the longest."""
+    times = [
+        float(r["seconds"]) for r in BOTH if (r["set"], r["paradigm"]) == ("MNIST", "supervised")
+    ]
+    return dict(least=min(times), most=max(times) / 60, factor=max(times) / min(times))
+
+
+@about("txt-5.5-multiquadratic")
+def in_front_on_mnist(claim_id):
+    """By how many points, with labels."""
+    score = {
+        r["kernel"]: float(r["score"])
+        for r in BOTH
+        if (r["set"], r["paradigm"]) == ("MNIST", "supervised")
+    }
+    return dict(ahead=100 * (score["multiquadratic"] - max(score[k] for k in KERNELS)))

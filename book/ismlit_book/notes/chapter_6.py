@@ -1,0 +1,78 @@
+"""Fields of what chapter 6's text says of Tables 6.1 and D.7."""
+
+import numpy as np
+
+from ismlit_book import results
+from ismlit_book.experiments import table_6_1
+from ismlit_book.experiments.table_D_7 import printed_widths
+from ismlit_book.notes import WORDS, about
+from ismlit_book.notes.table_6_1 import PRINTED
+
+SETS = tuple(table_6_1.SETS)
+SMALL = ("T", "C", "MSE", "CE")
+
+
+def _printed(key, method="H"):
+    return {name: float(PRINTED[name, method][key]) for name in SETS}
+
+
+def _program(key):
+    rows = {r["set"]: r for r in results("program-6.1") if r["method"] == "H"}
+    return {name: float(np.mean(rows[name][key])) for name in SETS}
+
+
+@about("txt-6.2-easier", "txt-1-regularises")
+def as_printed(claim_id):
+    """Training accuracies; and H and the test accuracy on Random."""
+    others = {name: v for name, v in _printed("train", "CE").items() if name != "adver"}
+    random = PRINTED["random", "H"]
+    return dict(
+        least=min(_printed("train").values()),
+        CE=min(others.values()),
+        adver=_printed("train", "CE")["adver"],
+        n_sets=WORDS[len(SETS)],
+        H=random["H"],
+        test=random["test"],
+    )
+
+
+@about("txt-6.5-near-one", "txt-6.5-low")
+def ends(claim_id):
+    """The range of H and of the training accuracy; the largest T, C, MSE and CE."""
+    span = lambda of, key: f"{min(of(key).values()):.2f} to {max(of(key).values()):.2f}"
+    most = lambda of: [f"{max(of(key).values()):.2f}" for key in SMALL]
+    listed = lambda found: f"{', '.join(found[:-1])} and {found[-1]}"
+    return {
+        name: dict(H=span(of, "H"), train=span(of, "train"), most=listed(most(of)))
+        for name, of in (("printed", _printed), ("program", _program))
+    }
+
+
+@about("txt-6.5-L", "txt-6.5-three-layers", "txt-6.5-threshold", "txt-6.5-sigma")
+def depths(claim_id):
+    """Mean depths of both tables; depths by other rules; the smallest bandwidths of the program."""
+    said = _printed("L")
+    listed = {name: float(np.mean([*map(len, printed_widths(name))])) for name in SETS}
+    apart = {name: abs(said[name] - listed[name]) for name in SETS}
+    rows = {(r["set"], r["method"]): r for r in results("table-6.1")}
+    by_text = lambda name: float(np.mean(rows[name, "H, as described"]["L"]))
+    heights = sorted(_printed("H").values())
+    below = [h for h in heights if h < 0.985]
+    four = sum(len(widths) == 4 for widths in printed_widths("adver"))
+    return dict(
+        deepest=WORDS[max(len(widths) for name in SETS for widths in printed_widths(name))],
+        most=max(apart.values()),
+        said=said,
+        listed=listed,
+        by_text={name: by_text(name) for name in ("wine", "cancer")},
+        ends=(below[0], below[-1]),
+        n_below=WORDS[len(below)],
+        four=WORDS[four],
+        sigma=_program("sigma"),
+    )
+
+
+@about("txt-D.7-expand")
+def face_s_layers(claim_id):
+    """Mean widths of the first two, as printed."""
+    return dict(widths=np.mean([widths[:2] for widths in printed_widths("face")], axis=0))

@@ -1,0 +1,262 @@
+"""Dask collections as X and y: who takes them, and what they are turned into.
+
+`SupervisedIKDR` and `ResponseIKDR` are fitted where the blocks are, if they have random features.
+What a fitted estimator says of new rows it says block by block, lazily. All else is refused, since
+scikit-learn's checks would gather a collection into memory. Dask is imported where one comes.
+"""
+
+from __future__ import annotations
+
+import copy
+from functools import wraps
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ismlit.estimators.validation import check_label_count, check_label_kind
+from ismlit.geometry.span import directions_of
+from ismlit.kernels import Gaussian
+from ismlit.objectives.blocks import ClassGamma, DaskRows, class_table, drawn_values
+from ismlit.objectives.features import FeatureProblem, even_frequencies, waves
+
+LAZY = frozenset(
+    "transform images predict predict_proba predict_log_proba decision_function".split()
+)
+FITTED_HERE = "SupervisedIKDR and ResponseIKDR with random_features=256"
+FLOATS = np.float64, np.float32
+
+
+def is_collection(data):
+    """Whether data is a Dask collection; without an import of Dask."""
+    return hasattr(data, "__dask_graph__")
+
+
+class TakesCollections:
+    """Methods that take Dask collections, or refuse them: a base that is named first."""
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)  # scikit-learn's set_output stays inside
+        for name in {"fit", "score", *LAZY}:
+            method = getattr(cls, name, None)
+            if method is not None and not hasattr(method, "takes_collections"):
+                setattr(cls, name, _dispatched(name, method))
+
+    def fit_transform(self, X, y=None, **options):
+        """Fit to X and y, and transform X: lazily where it is a Dask collection."""
+        if is_collection(X):
+            return self.fit(X, y, **options).transform(X)
+        return super().fit_transform(X, y, **options)
+
+    @property
+    def partial_fit(self):
+        """There is none; `hasattr` is False, as tools that look for it expect."""
+        raise AttributeError(
+            f"{type(self).__name__} has no partial_fit: every step needs sums over all rows at one "
+            "W, which no single pass over batches gives. For more rows than memory, give fit a "
+            "numpy.memmap or Dask collections"
+        )
+
+
+def _dispatched(name, method):
+    """A method that hands Dask collections on to `_of_collections`."""
+
+    @wraps(method)
+    def dispatched(self, *args, **options):
+        given = [value for value in (*args, *options.values()) if value is not None]
+        if not any(map(is_collection, given)):
+            return method(self, *args, **options)
+        return _of_collections(name, method, self, args, options, all(map(is_collection, given)))
+
+    dispatched.takes_collections = True
+    return dispatched
+
+
+def _of_collections(name, method, estimator, args, options, are_all):
+    who = type(estimator).__name__
+    if not are_all:
+        raise ValueError(
+            f"{name} of {who} got a Dask collection beside data in memory: give both as Dask "
+            "collections, y as dask.array.from_array(y, chunks=X.chunks[0]), or neither"
+        )
+    if name in LAZY:
+        return _lazily(name, estimator, *args, **options)
+    if name == "score" and is_classifier(estimator):
+        return _accuracy(estimator, *args, **options)
+    if not getattr(estimator, "takes_collections", False):
+        raise TypeError(
+            f"{name} of {who} takes no Dask collection, since it would have to gather it into "
+            f"memory; {FITTED_HERE} fit one where it is. Or compute a sample of the rows first"
+        )
+    return method(estimator, *args, **options)
+
+
+def _lazily(name, estimator, X, **options):
+    """What a method says of new rows, as a collection of the same blocks."""
+    check_is_fitted(estimator)
+    twin = copy.copy(estimator)  # what is fitted later changes nothing, and no data is sent along
+    for attribute in {"_solved", "callback"} & set(vars(twin)):
+        setattr(twin, attribute, None)
+    if hasattr(X, "map_partitions"):
+        like = _of_block(X._meta_nonempty, name, twin, options)[:0]
+        return X.map_partitions(_of_block, name, twin, options, like, meta=like)
+    _require_row_chunks(X, "X")
+    container = _of_block(np.ones((1, X.shape[1]), X.dtype), name, twin, options)
+    like = np.asarray(container)[:0]
+    found = X.map_blocks(
+        _array_of_block,
+        *(name, twin, options, like),
+        dtype=like.dtype,
+        chunks=X.chunks[:1] + tuple((width,) for width in like.shape[1:]),
+        drop_axis=1 if like.ndim == 1 else [],
+        meta=like,
+    )
+    if not hasattr(container, "columns"):
+        return found
+    from dask.dataframe import from_dask_array  # set_output asks for a table
+
+    return from_dask_array(found, columns=list(container.columns))
+
+
+def _accuracy(estimator, X, y):
+    y = y.to_dask_array() if hasattr(y, "to_dask_array") else y
+    return float((estimator.predict(X) == y).mean())
+
+
+def _of_block(rows, name, estimator, options, like=None):
+    return getattr(estimator, name)(rows, **options) if len(rows) else like
+
+
+def _array_of_block(*arguments):
+    return np.asarray(_of_block(*arguments))
+
+
+# ---------------------------------------------------------------- the rows of a fit
+
+
+def as_dask_array(data, name):
+    """A Dask array with known chunks of rows; a ValueError says what to do where it is none."""
+    if hasattr(data, "to_dask_array"):
+        data = data.to_dask_array(lengths=True)  # one visit to count them
+    _require_row_chunks(data, name)
+    if np.isnan(data.shape[0]):
+        raise ValueError(
+            f"the chunks of {name} have an unknown length: use {name} = "
+            f"{name}.compute_chunk_sizes() first"
+        )
+    return data
+
+
+def _require_row_chunks(data, name):
+    if getattr(data, "ndim", 0) == 2 and data.numblocks[1] > 1:
+        raise ValueError(
+            f"chunks are allowed along the first axis only, but {name} has {data.numblocks[1]} "
+            f"chunks of columns: use {name}.rechunk({{1: -1}})"
+        )
+
+
+def _check_names(estimator, X, reset):
+    """Number and names of the columns, as `validate_data` does; and the type of the rows."""
+    if hasattr(X, "_meta_nonempty"):
+        few = X._meta_nonempty
+    else:
+        few = np.ones((2, X.shape[1]), X.dtype)
+    return validate_data(estimator, few, dtype=FLOATS, reset=reset).dtype
+
+
+def as_arrays(estimator, X, y, reset):
+    """X and y as Dask arrays with the same chunks of rows, and the precision of X."""
+    dtype = _check_names(estimator, X, reset)
+    X, y = as_dask_array(X, "X"), as_dask_array(y, "y")
+    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    if y.shape != X.shape[:1]:
+        raise ValueError(f"y must have one value per row of X: {y.shape} for {X.shape}")
+    if X.shape[0] < 2:
+        raise ValueError(f"X has {X.shape[0]} rows, and at least 2 are needed")
+    return X, y if y.chunks == X.chunks[:1] else y.rechunk(X.chunks[:1]), dtype
+
+
+def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
+    """`fit` of `SupervisedIKDR` on Dask collections; with `slice_starts` that of `ResponseIKDR`."""
+    refused = {
+        "sample_weight": sample_weight is not None,
+        "class_weight": getattr(estimator, "class_weight", None) is not None,
+        'n_components="auto"': estimator.n_components == "auto",
+        "n_slices=None": getattr(estimator, "n_slices", 0) is None,
+    }
+    for name in (name for name, is_given in refused.items() if is_given):
+        raise ValueError(
+            f"{name} of {type(estimator).__name__} is not to be had for Dask collections: leave it "
+            "out, or fit a sample of the rows in memory"
+        )
+    if estimator.random_features is None:
+        raise ValueError(
+            f"{type(estimator).__name__} takes Dask collections only with random features, which "
+            "need no pairs of rows: set random_features=256"
+        )
+    X, y, dtype = as_arrays(estimator, X, y, reset=True)
+    seed = check_random_state(estimator.random_state or 0).randint(2**31 - 1)
+    if slice_starts is None:
+        rows = DaskRows(X, y, dtype, check_label_kind, random_state=seed)
+        check_label_count(rows.classes, rows.n)
+        estimator.classes_ = rows.classes
+    else:
+        values = drawn_values(y, seed)
+        _check_response(values)
+        estimator.slices_ = slice_starts(values, estimator.n_slices)
+        rows = DaskRows(X, y, dtype, _check_response, estimator.slices_, seed)
+    estimator.mean_ = rows.mean.astype(dtype)
+    estimator._std = np.sqrt(np.diag(rows.scatter) / rows.n)
+    q = estimator._choose_components(directions_of(rows.scatter), rows.X)
+    V, sample = estimator._basis, rows.X - estimator.mean_
+    table = class_table(rows.classes, rows.sizes, estimator.balanced)
+    estimator.kernel_ = estimator._kernel(sample, q, None)
+    problem = FeatureProblem(
+        sample if V is None else sample @ V,
+        ClassGamma(table, rows.codes, rows.sizes),
+        estimator.kernel_,
+        features=estimator.random_features,
+        random_state=estimator.random_state,
+        rows=rows if V is None else rows.through(V),
+    )
+    estimator._solve(problem, q)
+    estimator._solved = None  # which would keep a hold of the blocks
+    return estimator
+
+
+def _check_response(y):
+    if y.dtype.kind not in "iufb":
+        raise ValueError("a response must be numbers; SupervisedIKDR takes class labels")
+    assert_all_finite(y, input_name="y")
+
+
+def score_collections(estimator, X, y, features=512):
+    """Normalised HSIC of the projected rows and their labels, the kernel by random features.
+
+    With the features z_i of a row and the indicators y_i of its class it is
+    ``|Y'HZ|^2 / (|Z'HZ| |Y'HY|)``: sums over the rows, in one visit.
+    """
+    check_is_fitted(estimator)
+    if not isinstance(estimator.kernel_, Gaussian):
+        raise ValueError(
+            f"the score of Dask collections needs a Gaussian kernel, and this is "
+            f"{estimator.kernel_!r}: compute a sample of the rows first"
+        )
+    X, y, dtype = as_arrays(estimator, X, y, reset=False)
+    cuts = getattr(estimator, "slices_", None)
+    rows = DaskRows(X, y, dtype, check_label_kind if cuts is None else _check_response, cuts)
+    frequencies = even_frequencies(estimator.W_.shape[1], features, 0) / estimator.kernel_.sigma
+    Y, Z = rows.visit(_feature_products, (estimator.W_ @ frequencies).astype(dtype))
+    total, shares = Y.sum(axis=0), rows.sizes / rows.n
+    across = Y - np.outer(shares, total)
+    own = Z - np.outer(total, total) / rows.n
+    labels = np.diag(rows.sizes) - np.outer(rows.sizes, shares)
+    size = np.linalg.norm(own) * np.linalg.norm(labels)
+    return float(np.sum(across**2) / size) if size > 1e-12 * rows.n**2 else 0.0
+
+
+def _feature_products(x, codes, k, frequencies):
+    """The sums of the features by class (k, 2m), and their products (2m, 2m)."""
+    Z = waves(x, frequencies)
+    return (codes == np.arange(k)[:, None]).astype(float) @ Z, (Z.T @ Z).astype(float)

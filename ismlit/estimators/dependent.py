@@ -1,0 +1,187 @@
+"""What the estimators share that seek the subspace on which a target depends most."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ismlit.bandwidth import as_kernel
+from ismlit.dependence import normalized_hsic
+from ismlit.estimators.base import FLOATS, Projection
+from ismlit.estimators.collections import is_collection, score_collections
+from ismlit.estimators.components import choose_components
+from ismlit.estimators.importance import order_columns
+from ismlit.estimators.parameters import NONE, WHOLE, one_of, rule
+from ismlit.estimators.weights import row_weights, weighted_agreement
+from ismlit.gamma import distinct_rows
+from ismlit.geometry.frames import fixed_signs
+from ismlit.grams import ConstantKernelError, gram
+from ismlit.kernels import Kernel
+from ismlit.objectives.features import MOST_CLASSES
+from ismlit.objectives.parts import as_problem
+from ismlit.solvers.ism import ism, warn_unless_converged
+from ismlit.solvers.permutations import highest_dependence, permutation_p_value
+
+N_PERMUTATIONS = 19  # The fewest with which p can be 0.05.
+CHANCE_ROWS = 1000  # A certificate compares with chance on at most so many rows.
+COMPONENTS = rule(WHOLE, NONE, one_of("auto"))
+
+
+@dataclass(eq=False, repr=False)
+class DependentIKDR(Projection):
+    """W (n_features, n_components) on which a target depends most; a subclass makes its Gamma."""
+
+    n_components: int | str | None = 2
+    kernel: str | Kernel = "gaussian"
+    _: KW_ONLY
+    bandwidth: float | str | Callable[[np.ndarray], float] = "projected"
+    bandwidth_scale: float = 1.0
+    init: str | np.ndarray = "several"
+    balanced: bool = False
+    random_features: int | None = None
+    tol: float = 1e-6
+    max_iter: int = 2000
+    n_jobs: int | None = None
+    callback: Callable[[object], object] | None = None
+    verbose: bool | int = False
+    random_state: int | np.random.RandomState | None = None
+    takes_collections = True
+
+    def _gamma(self, y, sample_weight):
+        """Gamma of the target y, and what `fit` learns of it."""
+        raise NotImplementedError
+
+    def _target_gram(self, y):
+        """The Gram matrix (n, n) of the target y, as `score` holds it against K."""
+        raise NotImplementedError
+
+    def _fit(self, X, y, sample_weight):
+        if sample_weight is not None:
+            counted = sample_weight > 0
+            X, y, sample_weight = X[counted], y[counted], sample_weight[counted]
+        gamma = self._gamma(y, sample_weight)
+        self._check_features(gamma, sample_weight)
+        self._choose = lambda rank: choose_components(self, X, y, sample_weight, rank)
+        try:
+            centred, q = self._centred(X, sample_weight)
+        finally:
+            del self._choose
+        X_centred = X if self.random_features else X - self.mean_  # to read, not to copy
+        self.kernel_ = self._kernel(X_centred, q, sample_weight)
+        how = self.n_jobs, self.random_features, self.random_state
+        return self._solve(as_problem(centred, gamma, self.kernel_, *how), q)
+
+    def _solve(self, problem, q):
+        with warnings.catch_warnings():  # said below, in the name of the estimator
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            result = ism(
+                problem,
+                q=q,
+                init=self._start(),
+                tol=self.tol,
+                max_iter=self.max_iter,
+                random_state=self.random_state,
+                callback=self._watched(),
+            )
+        warn_unless_converged(type(self).__name__, result)
+        kept = self._keep(result)
+        rotation, self.dependence_ratio_ = order_columns(self._solved.problem, self._solved.W)
+        self.W_ = fixed_signs(self.W_ @ rotation)
+        self.result_ = replace(kept, W=self.W_)
+        self.n_components_ = q
+        self.converged_, self.history_ = result.converged, result.history
+        self.n_iter_ = max(result.n_iter, 1)  # the start counts as one
+        return self
+
+    def _kernel(self, X_centred, q, sample_weight):
+        options = dict(scale=self.bandwidth_scale, sample_weight=sample_weight)
+        return as_kernel(self.kernel, X_centred, self.bandwidth, q, self._rank, **options)
+
+    def _n_components(self, rank):
+        if self.n_components != "auto":
+            return super()._n_components(rank)
+        q, self.component_scores_ = self._choose(rank)
+        return q
+
+    def _check_features(self, gamma, sample_weight):
+        """Random features need rows of few kinds; a ValueError says what makes them many."""
+        if self.random_features is None or sample_weight is None:
+            return
+        kinds = len(distinct_rows(gamma.F)[0])
+        if kinds > MOST_CLASSES:
+            raise ValueError(
+                f"random_features add up rows of one class and one weight, at most {MOST_CLASSES} "
+                f"kinds, and y with sample_weight has {kinds}: round the weights to fewer values, "
+                "or leave random_features out"
+            )
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """How strongly y depends on the projected X: normalised HSIC, from 0 to 1.
+
+        On rows that were not fitted it is a criterion for a search over the parameters.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+            0 where the kernel, or y, is constant on these rows.
+
+        Warns
+        -----
+        UserWarning
+            If the rows hold one class alone, or one that was not fitted.
+
+        Notes
+        -----
+        scikit-learn cuts the folds of a search by class for classifiers alone, and without
+        shuffling: in a search over a reducer pass ``cv=StratifiedKFold(5, shuffle=True)``.
+        """
+        check_is_fitted(self)
+        if is_collection(X):
+            return score_collections(self, X, y)
+        rows, target = validate_data(
+            self, X, y, dtype=FLOATS, reset=False, ensure_min_samples=2, **self._target_options
+        )
+        L = self._target_gram(target)
+        centred, kernel = rows - self.mean_, self.kernel_
+        if kernel.is_relative:  # bandwidths of the new rows, by the same rule
+            if isinstance(self.kernel, Kernel):
+                raise ValueError(f"{kernel!r} has bandwidths for the training rows alone")
+            kernel = self._kernel(centred, None, None)
+        K = gram(kernel, centred, self.W_)
+        if sample_weight is not None:
+            return weighted_agreement(K, L, row_weights(sample_weight, None, rows, target))
+        try:
+            return normalized_hsic(K, L)
+        except ConstantKernelError:  # a kernel that tells no rows apart says nothing of y
+            return 0.0
+
+    _target_options: ClassVar[dict[str, bool]] = {}
+
+    def _against_chance(self):
+        """The p-value of J against refits with the rows of Gamma permuted, on a sample of rows."""
+        problem, result = self.solved()
+        rng = np.random.RandomState(0)
+        rows = np.sort(rng.permutation(problem.n)[:CHANCE_ROWS])
+        X, gamma = problem.X[rows] - problem.X[rows].mean(axis=0), problem.gamma.sample(rows)
+        orders = [np.arange(len(X)), *(rng.permutation(len(X)) for _ in range(N_PERMUTATIONS))]
+        how = gamma.s, problem.kernel, result.W.shape[1], self.n_jobs
+        values = [highest_dependence(X, gamma.F[order], *how) for order in orders]
+        return dict(p_value=permutation_p_value(values), n_permutations=N_PERMUTATIONS)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,192 @@
+"""Which columns of X count, and which columns of W: their order, their shares, their errors."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ismlit.estimators.base import Projection
+from ismlit.grams import ConstantKernelError
+from ismlit.solvers.ism import ism
+
+MOST_ROWS = 1000  # that are looked at to order the columns
+
+
+def order_columns(problem, W):
+    """A rotation of the columns of W, and the share of J that each of them adds.
+
+    From the span of W the plane of one dimension less is taken on which J is highest, from that
+    the next one, and so on: the first k columns span the best of k dimensions within the best of
+    k + 1. What is left out at each step is the column behind them. J sees W only through W W',
+    whatever the kernel, so that no rotation changes the solution.
+
+    Parameters
+    ----------
+    problem : Objective
+        What was solved; of many rows 1000 are looked at.
+    W : array of shape (d, q)
+        Orthonormal.
+
+    Returns
+    -------
+    rotation : array of shape (q, q)
+        ``W @ rotation`` has the columns in order.
+    shares : array of shape (q,)
+        ``(J_k - J_(k-1)) / (J_q - J_0)`` with J_k that of the first k columns and J_0 that of a
+        projection to one point. They sum to 1; a negative one blurs what those before it show.
+
+    Notes
+    -----
+    From above and not from below, since two columns may say together what neither says alone:
+    the first of them by itself would be as good as any other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import Linear, Problem, label_gamma
+    >>> from ismlit.estimators.importance import order_columns
+    >>> y = np.arange(60) % 3
+    >>> X = np.c_[y == 0, 3.0 * (y == 1)] + 0.1 * np.random.default_rng(0).standard_normal((60, 2))
+    >>> problem = Problem(X, label_gamma(y), Linear())
+    >>> rotation, shares = order_columns(problem, np.eye(2))
+    >>> rotation.round(1), shares.round(2)
+    (array([[-0.2,  1. ],
+           [ 1. ,  0.2]]), array([0.92, 0.08]))
+    """
+    n, q = len(problem.X), W.shape[1]  # of Dask collections X is a sample
+    rows = np.arange(n)
+    if n > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
+    within = problem.sample(rows).restrict(W)  # of features the exact problem
+    rotation, heights = np.eye(q, dtype=W.dtype), [within.objective(np.eye(q, dtype=W.dtype))]
+    for k in range(q - 1, 0, -1):
+        height, plane = _best_plane(within.restrict(rotation[:, : k + 1]), k)
+        turn = np.linalg.qr(plane, mode="complete")[0]
+        rotation[:, : k + 1] = rotation[:, : k + 1] @ turn
+        heights.append(height)
+    heights.append(within.objective(np.zeros((q, 1), W.dtype)))
+    gains = -np.diff(heights)[::-1]
+    return rotation, gains / gains.sum()
+
+
+def _best_plane(problem, k):
+    """J, and the plane of k dimensions on which it is highest; the first k if there is no best."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # near the maximum is near enough
+        try:
+            found = ism(problem, q=k, init="several")
+        except ConstantKernelError:
+            return problem.objective(np.eye(k + 1, k)), np.eye(k + 1, k)
+    return found.objective, found.W
+
+
+def bootstrap_importances(
+    model: Projection,
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    *,
+    n_resamples: int = 100,
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
+    """How much ``feature_importances_`` varies where other rows might have been drawn.
+
+    Rows are drawn with replacement, and the model is fitted to them again, from its own ``W_`` and
+    with its own kernel.
+
+    Parameters
+    ----------
+    model : fitted estimator with ``W_``
+        The last step of a pipeline, not the pipeline.
+    X : array of shape (n_samples, n_features)
+        The rows that it was fitted to, scaled as they were.
+    y : array of shape (n_samples,), optional
+        Their labels or responses, where the model has them.
+    n_resamples : int, default=100
+    n_jobs : int, optional
+        Fits at a time, by joblib; one when None.
+    random_state : int, RandomState, optional
+        For the draws.
+
+    Returns
+    -------
+    Bunch
+        ``importances`` (n_features, n_resamples), ``importances_mean`` and ``importances_std``
+        (n_features,): as of `sklearn.inspection.permutation_importance`. The standard deviation is
+        the standard error of ``model.feature_importances_``.
+
+    Raises
+    ------
+    TypeError
+        If the model has no ``W_``.
+    ValueError
+        If n_resamples is below 2, or X has other columns than those that were fitted.
+
+    Notes
+    -----
+    A fit that starts at ``W_`` stays near it: how often another draw would lead to another
+    maximum is not seen.
+
+    See Also
+    --------
+    sklearn.inspection.permutation_importance : by what a score loses.
+
+    References
+    ----------
+    Efron 1979, Bootstrap methods: another look at the jackknife.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import SupervisedIKDR, bootstrap_importances
+    >>> X = np.random.default_rng(0).standard_normal((120, 3))
+    >>> y = X[:, 0] > 0
+    >>> model = SupervisedIKDR(1).fit(X, y)
+    >>> model.feature_importances_.round(1)
+    array([1., 0., 0.])
+    >>> found = bootstrap_importances(model, X, y, n_resamples=20, random_state=0)
+    >>> found.importances.shape, bool(found.importances_std.max() < 0.1)
+    ((3, 20), True)
+    """
+    if not isinstance(model, Projection):
+        raise TypeError(
+            f"bootstrap_importances takes an estimator with W_, got {type(model).__name__}: of a "
+            "pipeline pass the last step, pipeline[-1], and the rows that it was given"
+        )
+    check_is_fitted(model)
+    if n_resamples < 2:
+        raise ValueError(f"n_resamples must be at least 2, got {n_resamples!r}")
+    A, labels = np.asarray(X), None if y is None else np.asarray(y)
+    if A.shape[1:] != model.mean_.shape:
+        raise ValueError(
+            f"X has shape {A.shape}, but {type(model).__name__} was fitted to "
+            f"{len(model.mean_)} columns"
+        )
+    kernel = dict(kernel=model.kernel_, bandwidth="median")  # which an object does not look at
+    if model.kernel_.is_relative:
+        kernel = {}  # it has a bandwidth for every training row: made anew by its rule
+    twin = clone(model).set_params(
+        init=model.W_, n_components=model.W_.shape[1], callback=None, verbose=False, **kernel
+    )
+    rng = check_random_state(random_state)
+    draws = [rng.randint(len(A), size=len(A)) for _ in range(n_resamples)]
+    fits = Parallel(n_jobs)(delayed(_importances)(twin, A, labels, rows) for rows in draws)
+    importances = np.column_stack(fits)
+    return Bunch(
+        importances=importances,
+        importances_mean=importances.mean(axis=1),
+        importances_std=importances.std(axis=1, ddof=1),
+    )
+
+
+def _importances(model, X, y, rows):
+    """Those of a model fitted to some of the rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what the fit had to say it said of all rows
+        return clone(model).fit(X[rows], None if y is None else y[rows]).feature_importances_

@@ -1,0 +1,318 @@
+"""Sums over rows by class, block by block: of an array, of a file, or of a Dask collection.
+
+With random features the samples enter J, its gradient and Phi through sums over the rows of each
+class. `ArrayRows` takes them from an array, which may be a numpy.memmap, `DaskRows` from the
+blocks of Dask collections, where they are: both read some thousand consecutive rows at once.
+"""
+
+from __future__ import annotations
+
+import copy
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from joblib import delayed
+from sklearn.utils import assert_all_finite, gen_batches
+from sklearn.utils.random import sample_without_replacement
+
+from ismlit.gamma import Gamma, one_hot
+from ismlit.parallel import ONE_BLAS_THREAD, in_parallel
+
+MOST_CLASSES = 256
+FEATURE_CHUNK = 8192  # samples whose features are held at once by a worker
+BATCHES = 8  # A worker adds up to so many of them before it answers.
+SAMPLE = 5000  # Of a Dask collection the client holds so many rows: for the bandwidth and starts.
+VALUES = 100_000  # So many values of a response say where its slices begin.
+WIDTH = 8  # So many partial sums are added by one task of the tree.
+
+
+class ClassGamma(Gamma):
+    """Gamma of samples in k classes: row i of F is row ``codes[i]`` of a table (k, r).
+
+    A sample costs one small integer, in place of r floating-point numbers; F is formed if it is
+    asked for.
+
+    Parameters
+    ----------
+    table : array of shape (k, r)
+    codes : array of shape (n,)
+        The class of each sample, from 0 to k - 1.
+    sizes : array of shape (k,)
+        How many samples the classes have: more than there are codes, where these are of a sample.
+
+    See Also
+    --------
+    ismlit.label_gamma : the same matrix, with F.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.objectives.blocks import class_gamma
+    >>> gamma = class_gamma(np.array(["a", "a", "b"]))
+    >>> gamma.codes, gamma.to_dense().round(2)
+    (array([0, 0, 1], dtype=uint8), array([[ 0.22,  0.22, -0.44],
+           [ 0.22,  0.22, -0.44],
+           [-0.44, -0.44,  0.89]]))
+    """
+
+    def __init__(self, table, codes, sizes):
+        s = np.ones(table.shape[1], table.dtype)
+        vars(self).update(table=table, codes=codes, sizes=sizes, s=s)
+
+    n = property(lambda self: len(self.codes))
+    norm_bound = property(lambda self: float(np.sum(self.sizes @ self.table.astype(float) ** 2)))
+
+    @cached_property
+    def F(self):
+        """The factor (n, r)."""
+        return self.table[self.codes]
+
+    def sample(self, rows):
+        """Gamma of some of the samples."""
+        codes = self.codes[rows]
+        return ClassGamma(self.table, codes, np.bincount(codes, minlength=len(self.table)))
+
+    def astype(self, dtype):
+        """The same Gamma in another floating-point type."""
+        return ClassGamma(self.table.astype(dtype), self.codes, self.sizes)
+
+
+def class_gamma(y, balanced=False):
+    """`ismlit.label_gamma` of labels y (n,), with one small integer a sample."""
+    classes = np.unique(y)
+    codes, sizes = codes_of(y, classes)
+    return ClassGamma(class_table(classes, sizes, balanced), codes, sizes)
+
+
+def class_table(classes, sizes, balanced):
+    """The rows of F (k, k) of the classes: indicators, centred over all samples."""
+    table = one_hot(classes) / (np.sqrt(sizes) if balanced else 1.0)
+    return table - sizes @ table / sizes.sum()
+
+
+def codes_of(y, classes):
+    """Which of the sorted classes (k,) each label of y (n,) is, and how many samples they have."""
+    codes = np.empty(len(y), np.min_scalar_type(len(classes) - 1))
+    sizes = np.zeros(len(classes), int)
+    for start in range(0, len(y), FEATURE_CHUNK):
+        rows = slice(start, start + FEATURE_CHUNK)
+        codes[rows] = np.searchsorted(classes, y[rows])
+        sizes += np.bincount(codes[rows], minlength=len(classes))
+    return codes, sizes
+
+
+# ---------------------------------------------------------------- sums over consecutive rows
+
+
+def sum_over(function, X, codes, k, mean, V, arguments):
+    """The sum of ``function(rows, codes, k, *arguments)`` over batches of consecutive rows.
+
+    The function gets rows of X (n, d) less their mean, through V (d, r) where it is not None, and
+    gives a tuple of arrays.
+    """
+    total = None
+    for start in range(0, max(len(X), 1), FEATURE_CHUNK):  # a block without rows adds zeros
+        rows = slice(start, start + FEATURE_CHUNK)
+        x = X[rows] - mean
+        found = function(x if V is None else x @ V, codes[rows], k, *arguments)
+        total = found if total is None else add([total, found])
+    return total
+
+
+def add(parts):
+    """The sums of tuples of arrays."""
+    return tuple(sum(arrays[1:], arrays[0]) for arrays in zip(*parts))
+
+
+def class_sums(x, codes, k):
+    """The sums of the rows (n, d) of each class (k, d), and the sum of all their squares."""
+    return (codes == np.arange(k)[:, None]).astype(float) @ x, np.sum(x * x, dtype=float)
+
+
+def weighted_scatter(x, codes, k, weights):
+    """``sum_i w_i x_i x_i'`` (d, d), with a weight (k,) for each class."""
+    return (x.T @ (weights[codes][:, None] * x),)
+
+
+class ArrayRows:
+    """The rows of an array (n, d) with the class of each: an array in memory, or a numpy.memmap."""
+
+    def __init__(self, X, codes, k, n_jobs=None):
+        self.X, self.codes, self.k, self.n_jobs = X, codes, k, n_jobs
+        self.n, self.mean = len(X), X.mean(axis=0)
+        self.sizes = sum(np.bincount(codes[rows], minlength=k) for rows in self._batches(1))
+
+    def _batches(self, most):
+        return gen_batches(self.n, FEATURE_CHUNK * max(1, min(most, self.n // 2**17)))
+
+    def visit(self, function, *arguments):
+        """The sums of ``function(rows, codes, k, *arguments)``, each row read once and in order."""
+        calls = (
+            delayed(sum_over)(
+                function, self.X[rows], self.codes[rows], self.k, self.mean, None, arguments
+            )
+            for rows in self._batches(BATCHES)
+        )
+        total = None
+        for found in in_parallel(self.n_jobs, calls):
+            total = found if total is None else add([total, found])
+        return total
+
+    def class_sums(self):
+        """`class_sums` of all rows."""
+        return self.visit(class_sums)
+
+    def weighted_scatter(self, weights):
+        """`weighted_scatter` of all rows."""
+        return self.visit(weighted_scatter, weights)[0]
+
+
+# ---------------------------------------------------------------- the blocks of Dask collections
+
+
+class Moments(NamedTuple):
+    """What the first visit learns of some rows: sums by class, their scatter, and a sample."""
+
+    labels: np.ndarray  # (k,), sorted
+    sizes: np.ndarray  # (k,)
+    sums: np.ndarray  # (k, d)
+    scatter: np.ndarray  # (d, d), about their own mean
+    X: np.ndarray  # rows of the sample
+    y: np.ndarray  # and their labels
+
+
+class DaskRows:
+    """The rows of a Dask array (n, d) and their labels, visited where they are.
+
+    A visit is one graph: a task for each block, and a tree that adds what they give. Blocks that
+    were not persisted are read anew; nothing is kept, so that a worker may be lost.
+
+    Parameters
+    ----------
+    X, y : dask.array.Array of shape (n, d) and (n,)
+        With known chunks of rows, the same in both.
+    dtype : numpy.dtype
+        Floating-point type in which the rows are seen.
+    check : callable
+        Called with the values of y of every block, to refuse them.
+    cuts : array, optional
+        Values of y at which a slice begins, where y is a response.
+    random_state : int or RandomState
+        Draws the sample, from the numbers of the rows: chunks have no say.
+    """
+
+    def __init__(self, X, y, dtype, check, cuts=None, random_state=0):
+        self.blocks = list(zip(X.to_delayed().ravel(), y.to_delayed().ravel(), strict=True))
+        self.dtype, self.cuts, self.V, self.n = dtype, cuts, None, X.shape[0]
+        drawn = drawn_rows(X.chunks[0], SAMPLE, random_state)
+        first = self._reduced(first_visit, merged, check, each=drawn)
+        self.classes, self.sizes, self.sums, self.scatter, self.X, y = first
+        self.codes = codes_of(y, self.classes)[0]
+        self.mean = self.sums.sum(axis=0) / self.n
+        self.k = len(self.classes)
+
+    def through(self, V):
+        """The same rows, less their mean, seen through V (d, r)."""
+        rows = copy.copy(self)
+        rows.V = V if self.V is None else self.V @ V
+        return rows
+
+    def _reduced(self, function, combine, *arguments, each=None):
+        from dask import delayed
+
+        shared = delayed((self.dtype, self.cuts, *arguments), traverse=False)
+        each = [()] * len(self.blocks) if each is None else [(own,) for own in each]
+        call, join = delayed(function, pure=False), delayed(combine, pure=False)
+        tasks = [call(x, y, shared, *own) for (x, y), own in zip(self.blocks, each)]
+        while len(tasks) > 1:
+            tasks = [join(tasks[i : i + WIDTH]) for i in range(0, len(tasks), WIDTH)]
+        with ONE_BLAS_THREAD:
+            return tasks[0].compute()
+
+    def visit(self, function, *arguments):
+        """The sums of ``function(rows, codes, k, *arguments)`` over all blocks."""
+        mean = self.mean.astype(self.dtype)
+        return self._reduced(block_sums, add, self.classes, mean, self.V, function, arguments)
+
+    def class_sums(self):
+        """`class_sums` of all rows, which the first visit has seen."""
+        sums = self.sums - self.sizes[:, None] * self.mean
+        return (sums if self.V is None else sums @ self.V), np.trace(self.scatter)
+
+    def weighted_scatter(self, weights):
+        """`weighted_scatter` of all rows, for a weight that all classes share."""
+        total = weights[0] * self.scatter
+        return total if self.V is None else self.V.T @ total @ self.V
+
+
+def drawn_rows(lengths, most, random_state):
+    """Some of the rows of blocks of such lengths: for each block, which of its rows were drawn."""
+    ends = np.cumsum(lengths)
+    n = int(ends[-1])
+    drawn = np.sort(sample_without_replacement(n, min(n, most), random_state=random_state))
+    parts = np.split(drawn, np.searchsorted(drawn, ends[:-1]))
+    return [part - start for part, start in zip(parts, ends - lengths)]
+
+
+def drawn_values(y, random_state):
+    """Some values of a Dask array y (n,), all of them if they are few."""
+    from dask import compute, delayed
+
+    drawn = drawn_rows(y.chunks[0], VALUES, random_state)
+    blocks = y.to_delayed().ravel()
+    take = delayed(lambda values, rows: np.asarray(values)[rows])
+    return np.concatenate(compute(*(take(*pair) for pair in zip(blocks, drawn))))
+
+
+def of_block(x, y, dtype, cuts):
+    """A block as arrays (n, d) and (n,), y in slices where it is a response."""
+    x, y = np.asarray(x, dtype), np.asarray(y)
+    if len(x) != len(y):
+        raise ValueError(f"a block of X has {len(x)} rows, and that of y has {len(y)}")
+    return x, y if cuts is None else np.searchsorted(cuts, y, side="right")
+
+
+def block_sums(x, y, shared):
+    """`sum_over` of a block; on a worker."""
+    dtype, cuts, classes, mean, V, function, arguments = shared
+    x, y = of_block(x, y, dtype, cuts)
+    return sum_over(function, x, codes_of(y, classes)[0], len(classes), mean, V, arguments)
+
+
+def first_visit(x, y, shared, drawn):
+    """`Moments` of a block; on a worker."""
+    dtype, cuts, check = shared
+    check(np.tile(np.asarray(y), 2))  # no block is so short that its labels look like a response
+    x, y = of_block(x, y, dtype, cuts)
+    assert_all_finite(x, input_name="X")
+    found = []
+    for start in range(0, max(len(x), 1), FEATURE_CHUNK):
+        rows = x[start : start + FEATURE_CHUNK].astype(float)
+        labels, codes = np.unique(y[start : start + FEATURE_CHUNK], return_inverse=True)
+        if len(labels) > MOST_CLASSES:
+            raise ValueError(
+                f"y holds more than {MOST_CLASSES} classes, too many for random features: group "
+                "them, or use ResponseIKDR if y is a response"
+            )
+        sums, sizes = class_sums(rows, codes, len(labels))[0], np.bincount(codes)
+        rows -= sums.sum(axis=0) / max(len(rows), 1)
+        found.append(Moments(labels, sizes, sums, rows.T @ rows, x[:0], y[:0]))
+    return merged(found)._replace(X=x[drawn], y=y[drawn])
+
+
+def merged(parts):
+    """`Moments` of the rows of all parts."""
+    labels = np.unique(np.concatenate([part.labels for part in parts]))
+    sizes, sums = np.zeros(len(labels), int), np.zeros((len(labels), len(parts[0].scatter)))
+    for part in parts:
+        at = np.searchsorted(labels, part.labels)
+        sizes[at] += part.sizes
+        sums[at] += part.sums
+    mean, scatter = sums.sum(axis=0) / max(sizes.sum(), 1), 0.0
+    for part in parts:
+        n = max(part.sizes.sum(), 1)
+        off = (part.sums.sum(axis=0) / n - mean) * np.sqrt(n)
+        scatter = scatter + part.scatter + np.outer(off, off) * (part.sizes.sum() > 0)
+    X, y = (np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "y"))
+    return Moments(labels, sizes, sums, scatter, X, y)

@@ -1,0 +1,111 @@
+"""Directions in which a kernel regression changes most: a plane without a climb."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils import check_random_state, gen_batches
+
+from ismlit.bandwidth import median_distance
+
+EXACT_ROWS = 5000  # Beyond so many rows the regression is one on random features.
+N_FEATURES = 512  # Frequencies of that regression.
+CHUNK = 8192  # Rows whose features are held at once.
+
+
+def gradient_scatter(X, F, s=None, *, sigma, ridge=1e-4, n_features=N_FEATURES, random_state=0):
+    """The mean outer product (d, d) of the gradients of a kernel ridge regression of F on X.
+
+    Where F depends on X through W'X alone, every gradient lies in the span of W, so the leading
+    eigenvectors of this matrix estimate it. Unlike the class means, which are all that Phi_0
+    uses, gradients also notice an interaction of columns whose class means coincide.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Samples in rows.
+    F : array of shape (n, r)
+        Targets, such as centred class indicators.
+    s : array of shape (r,), optional
+        Weight of each column of F; by default 1.
+    sigma : float
+        Bandwidth of the Gaussian kernel of the regression, in the units of X.
+    ridge : float
+        The regression minimises the mean squared error plus `ridge` times the squared norm.
+    n_features : int
+        Frequencies of the random Fourier features that replace the kernel beyond 5000 rows.
+    random_state : int, RandomState, optional
+        Draws them.
+
+    Returns
+    -------
+    array of shape (d, d)
+        Symmetric; positive semidefinite where no weight is negative.
+
+    References
+    ----------
+    Fukumizu and Leng 2014, Gradient-based kernel dimension reduction for regression.
+    Hristache, Juditsky, Polzehl and Spokoiny 2001, Structure adaptive approach for dimension
+    reduction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.solvers.gradient_start import gradient_scatter
+    >>> X = np.random.default_rng(0).standard_normal((300, 4))
+    >>> F = np.sign(X[:, :1] * X[:, 2:3])  # an interaction of columns 0 and 2
+    >>> np.argsort(np.diag(gradient_scatter(X, F, sigma=1.0)))[2:].tolist() in ([0, 2], [2, 0])
+    True
+    """
+    X, F = np.asarray(X, float), np.asarray(F, float)
+    s = np.ones(F.shape[1]) if s is None else np.asarray(s, float)
+    X = X - X.mean(axis=0)
+    if len(X) > EXACT_ROWS:
+        return _by_features(X, F, s, sigma, ridge, n_features, random_state)
+    n, slope = len(X), 1 / sigma**2
+    K = rbf_kernel(X, gamma=slope / 2)
+    B = cho_solve(cho_factor(K + n * ridge * np.eye(n)), F)
+    total = np.zeros((X.shape[1],) * 2)
+    for weight, b in zip(s, B.T):
+        gradients = slope * ((K * b) @ X - (K @ b)[:, None] * X)
+        total += weight / n * (gradients.T @ gradients)
+    return total
+
+
+def _by_features(X, F, s, sigma, ridge, n_features, random_state):
+    """The same in time linear in n, with random Fourier features in place of the kernel."""
+    n, d = X.shape
+    omega = check_random_state(random_state).standard_normal((d, n_features)) / sigma
+    waves = lambda rows: (np.cos(X[rows] @ omega), np.sin(X[rows] @ omega))
+    inner = np.zeros((2 * n_features,) * 2)
+    target = np.zeros((2 * n_features, F.shape[1]))
+    for rows in gen_batches(n, CHUNK):
+        Z = np.hstack(waves(rows))
+        inner += Z.T @ Z
+        target += Z.T @ F[rows]
+    inner[np.diag_indices_from(inner)] += n * ridge * n_features
+    B = cho_solve(cho_factor(inner), target)
+    total = np.zeros((d, d))
+    for rows in gen_batches(n, CHUNK):
+        cosine, sine = waves(rows)
+        for weight, b in zip(s, B.T):
+            gradients = (cosine * b[n_features:] - sine * b[:n_features]) @ omega.T
+            total += weight / n * (gradients.T @ gradients)
+    return total
+
+
+def gradient_directions(problem, q):
+    """The leading q eigenvectors (d, q) of `gradient_scatter` for the Gamma of a problem.
+
+    The columns of Gamma's factor F are the targets, with their weights: what a negative weight
+    asks to avoid counts against a direction. A Gamma without a factor is first decomposed.
+    """
+    gamma, dtype = problem.gamma, problem.dtype
+    F, s = getattr(gamma, "F", None), getattr(gamma, "s", None)
+    if F is None:
+        s, F = eigh(gamma.to_dense())
+        kept = np.abs(s) > 1e-6 * np.abs(s).max()
+        s, F = s[kept], F[:, kept]
+    scatter = gradient_scatter(problem.X, F, s, sigma=median_distance(problem.X) / 2)
+    return eigh(scatter)[1][:, ::-1][:, :q].astype(dtype)

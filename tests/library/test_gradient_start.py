@@ -1,0 +1,123 @@
+"""Gradients of a kernel regression: the matrix, the start made of it, and its estimators."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.linalg import eigh, subspace_angles
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from ismlit import SAVE, GradientKDR, SlicedInverseRegression, SupervisedIKDR
+from ismlit.estimators.gradient_kdr import response_factor
+from ismlit.solvers import gradient_start
+from ismlit.solvers.gradient_start import gradient_scatter
+
+LINEAR = GradientKDR, SlicedInverseRegression, SAVE
+
+
+def exclusive_or(n, seed, d=20):
+    """X (n, d), classes by the sign of a product of two turned features, their plane (d, 2)."""
+    rng = np.random.default_rng(seed)
+    plane = np.linalg.qr(rng.standard_normal((d, 2)))[0]
+    X = rng.standard_normal((n, d))
+    return X, (np.prod(X @ plane, axis=1) > 0).astype(int), plane
+
+
+def share(W, plane):
+    """The share of a plane that the span of W holds, from 0 to 1."""
+    return np.mean(np.cos(subspace_angles(W, plane)) ** 2)
+
+
+def test_the_scatter_is_that_of_gradients_of_a_kernel_ridge_regression(rng):
+    """Scikit-learn's regression, differentiated by central differences."""
+    X, sigma, ridge, h = rng.standard_normal((40, 3)), 1.3, 1e-2, 1e-5
+    F = np.c_[np.sin(X[:, 0]), X[:, 1] * X[:, 2]]
+    model = KernelRidge(alpha=40 * ridge, kernel="rbf", gamma=1 / (2 * sigma**2)).fit(X, F)
+    steps = h * np.eye(3)
+    slopes = np.array([(model.predict(X + e) - model.predict(X - e)) / (2 * h) for e in steps])
+    weights = np.array([2.0, -0.5])
+    expected = np.einsum("inr,jnr,r->ij", slopes, slopes, weights) / 40
+    found = gradient_scatter(X, F, weights, sigma=sigma, ridge=ridge)
+    assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
+
+
+def test_random_features_stand_for_the_kernel(rng, monkeypatch):
+    X = rng.standard_normal((600, 5))
+    F = np.sign(X[:, :1] * X[:, 3:4])
+    exact = gradient_scatter(X, F, sigma=1.5, ridge=1e-3)
+    monkeypatch.setattr(gradient_start, "EXACT_ROWS", 100)
+    near = gradient_scatter(X, F, sigma=1.5, ridge=1e-3, n_features=2000)
+    assert np.linalg.norm(near - exact) < 0.1 * np.linalg.norm(exact)
+    assert np.linalg.norm(near - exact) > 1e-9 * np.linalg.norm(exact)  # another route was taken
+
+
+@pytest.mark.parametrize("n", [300, 600])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_default_start_finds_an_exclusive_or(n, seed):
+    """From Taylor's start the plane is not found: its class means coincide."""
+    X, y, plane = exclusive_or(n, seed)
+    assert share(SupervisedIKDR(2).fit(X, y).W_, plane) >= 0.94
+    assert share(SupervisedIKDR(2, init="taylor").fit(X, y).W_, plane) < 0.6
+
+
+def test_the_estimator_takes_more_rows_by_random_features():
+    X, y, plane = exclusive_or(6000, 0, d=10)
+    assert share(GradientKDR(2).fit(X, y).W_, plane) > 0.95
+
+
+def test_a_factor_of_the_kernel_of_a_response(rng):
+    y = rng.standard_normal(60)
+    F = response_factor(y, tol=1e-14)
+    distances = np.abs(y[:, None] - y)
+    K = np.exp(-(distances**2) / (2 * np.median(distances) ** 2))
+    H = np.eye(60) - 1 / 60
+    assert_allclose(F @ F.T, H @ K @ H, atol=1e-9)
+
+
+def test_sliced_inverse_regression_is_the_generalised_eigenproblem(rng):
+    """Between-slice scatter against the total one, as in discriminant analysis."""
+    X, y = rng.standard_normal((120, 4)) @ rng.standard_normal((4, 4)), np.arange(120) % 4
+    X[:, 1] += y
+    X[:, 2] -= y**2
+    centred = X - X.mean(axis=0)
+    means = np.array([centred[y == k].mean(axis=0) for k in range(4)])
+    V = eigh(means.T @ means * 30, centred.T @ centred)[1][:, ::-1][:, :2]
+    W = SlicedInverseRegression(2).fit(X, y).W_
+    assert_allclose(subspace_angles(V, W), 0, atol=1e-6)
+    assert_allclose(np.cov((X @ W).T, bias=True), np.eye(2), atol=1e-9)
+
+
+def test_save_is_the_mean_squared_departure_of_whitened_covariances(rng):
+    X, y = rng.standard_normal((200, 3)) @ rng.standard_normal((3, 3)), np.arange(200) % 2
+    X[y == 1, 2] *= 4
+    root = np.linalg.inv(np.linalg.cholesky(np.cov(X.T, bias=True))).T
+    whitened = (X - X.mean(axis=0)) @ root
+    departures = [np.eye(3) - np.cov(whitened[y == k].T, bias=True) for k in range(2)]
+    V = root @ np.linalg.eigh(sum(D @ D for D in departures))[1][:, -1:]
+    assert_allclose(subspace_angles(V, SAVE(1).fit(X, y).W_), 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", LINEAR)
+def test_a_hump_is_seen_by_all_but_the_means(kind, rng):
+    X = rng.standard_normal((600, 6))
+    W = kind(1).fit(X, X[:, 4] ** 2 + 0.1 * X[:, 0]).W_
+    assert (np.abs(W).argmax() == 4) == (kind is not SlicedInverseRegression)
+
+
+@pytest.mark.parametrize("kind", LINEAR)
+def test_scikit_learn_s_checks(kind):
+    for estimator, check in estimator_checks_generator(kind(1)):
+        check(estimator)
+
+
+@pytest.mark.parametrize("kind", LINEAR)
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        (dict(n_components=0), "n_components of .* whole number"),
+        (dict(n_components=9), "must be at most"),
+    ],
+)
+def test_wrong_parameters_are_refused(kind, parameters, words, rng):
+    with pytest.raises(ValueError, match=words):
+        kind(**parameters).fit(rng.standard_normal((30, 4)), np.arange(30) % 3)
