@@ -31,9 +31,10 @@ def check_labels(y: Any) -> np.ndarray:
     """
     y = np.asarray(y)
     check_label_kind(y)
-    classes = np.unique(y)
-    check_label_count(classes, len(y))
-    return classes
+    if y.dtype.kind in "iuf":
+        check_label_count(np.unique(y), len(y))
+    check_classification_targets(y)
+    return np.unique(y)
 
 
 def check_label_kind(y: np.ndarray) -> None:
@@ -59,7 +60,6 @@ def check_label_kind(y: np.ndarray) -> None:
             f"Unknown label type: y holds fractions, such as {y[row]:g} in row {row}, which are no "
             "labels; use ResponseIKDR for a response"
         )
-    check_classification_targets(y)
 
 
 def check_label_count(classes: np.ndarray, n: int) -> None:
