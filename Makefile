@@ -16,7 +16,9 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 PYTEST := $(PY) -m pytest
 NBVAL := -p tools.nbval_plugin --nbval --nbval-current-env --nbval-sanitize-with=tools/nbval_sanitize.cfg \
 	--nbval-cell-timeout=120
-LINT = $(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy
+LIBRARY = $(wildcard ismlit/*.py ismlit/*/*.py ismlit/*/*/*.py)
+LINT = $(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy && \
+	$(PY) -m numpydoc.cli lint $(LIBRARY)
 QUICK := $(if $(SLOW),, and not slow)$(if $(WEEKLY),, and not weekly)
 CELLS := $(if $(SLOW),,-m "not slow")
 CORE := kernels pairs gamma plain frames lbfgs starts bandwidth

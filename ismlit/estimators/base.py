@@ -8,15 +8,19 @@ from dataclasses import replace
 from functools import wraps
 from itertools import count
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+from typing import ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.estimators.collections import TakesCollections
+from ismlit.estimators.scikit import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from ismlit.estimators.validation import explain_column
 from ismlit.geometry.frames import as_frame, column_signs
 from ismlit.geometry.span import varying_directions
@@ -75,10 +79,6 @@ TRANSFORM_CHUNK = 16384  # looked at at once
 
 class KeepsPrecision(TakesCollections, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """A transformer that gives float32 for float32."""
-
-    if TYPE_CHECKING:
-
-        def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray: ...
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

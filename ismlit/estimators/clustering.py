@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -22,6 +21,7 @@ from ismlit.estimators.clusters import (
 )
 from ismlit.estimators.extension import NystroemEmbedding
 from ismlit.estimators.parameters import FUNCTION, POSITIVE, one_of, rule
+from ismlit.estimators.scikit import ClusterMixin
 from ismlit.grams import ConstantKernelError
 from ismlit.kernels import Kernel
 from ismlit.messages import warn

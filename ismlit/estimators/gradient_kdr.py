@@ -6,7 +6,6 @@ from typing import Self
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ismlit.bandwidth import median_distance
 from ismlit.estimators.base import FLOATS, KeepsPrecision
 from ismlit.estimators.parameters import POSITIVE, WHOLE, check_parameters
+from ismlit.estimators.scikit import BaseEstimator
 from ismlit.estimators.validation import is_response
 from ismlit.gamma import centre, one_hot
 from ismlit.geometry.frames import fixed_signs

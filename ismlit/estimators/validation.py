@@ -31,9 +31,10 @@ def check_labels(y: Any) -> np.ndarray:
     """
     y = np.asarray(y)
     check_label_kind(y)
-    classes = np.unique(y)
-    check_label_count(classes, len(y))
-    return classes
+    if y.dtype.kind in "iuf":
+        check_label_count(np.unique(y), len(y))
+    check_classification_targets(y)
+    return np.unique(y)
 
 
 def check_label_kind(y: np.ndarray) -> None:
@@ -59,7 +60,6 @@ def check_label_kind(y: np.ndarray) -> None:
             f"Unknown label type: y holds fractions, such as {y[row]:g} in row {row}, which are no "
             "labels; use ResponseIKDR for a response"
         )
-    check_classification_targets(y)
 
 
 def check_label_count(classes: np.ndarray, n: int) -> None:
@@ -187,8 +187,8 @@ def _fault(values):
                 f"{{}} of X holds words, such as {str(value)!r} in row {row}: encode them, for "
                 "instance by sklearn.preprocessing.OneHotEncoder, or leave the column out"
             )
-        except TypeError:
-            number = np.nan
+        except TypeError:  # None and pandas' NA are gaps; anything else is left alone
+            number = np.nan if value is None or type(value).__name__ == "NAType" else 0.0
         if not np.isfinite(number):
             what, cure = ("NaN", "fill gaps by sklearn.impute.SimpleImputer, or leave the row out")
             if np.isinf(number):

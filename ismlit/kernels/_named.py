@@ -31,6 +31,8 @@ class Linear(Kernel):
 
     pairs = "inner"
 
+    def __init__(self) -> None: ...
+
     def f(self, beta: Any, xp: Any = np) -> Any:
         return 1 * beta
 
@@ -65,6 +67,8 @@ class Squared(Kernel):
     """
 
     pairs = "difference"
+
+    def __init__(self) -> None: ...
 
     def f(self, beta: Any, xp: Any = np) -> Any:
         return -beta

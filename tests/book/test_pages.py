@@ -3,11 +3,13 @@
 import csv
 import io
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from ismlit_book import files, printed, results
 from ismlit_book.experiments import report, table_6_1
+from ismlit_book.record.cells import Place
 from ismlit_book.record.ledger import SIGNS, counts, ledger
 
 from tools.site import pages, verdicts
@@ -20,6 +22,13 @@ NUMBERS = list(report.numbers())
 def test_generated_file_is_fresh(name):
     stored = (files.pages() / name).read_text(encoding="utf-8")
     assert stored == FILES[name], "run: python -m tools.site.pages"
+
+
+def test_a_claim_stands_beside_the_names_that_its_cell_calls():
+    source = "check('eq-5.1', gram(Gaussian(1.0), X), label_gamma)  # not hsic"
+    where = {"eq-5.1": [Place(Path("record/5.1.ipynb"), "Heading", source)]}
+    found = pages.behind(where)
+    assert found == {name: ["eq-5.1"] for name in ("Gaussian", "gram", "label_gamma")}
 
 
 def test_every_verdict_has_a_sign_of_its_own():

@@ -3,10 +3,12 @@
 import ast
 import importlib
 import inspect
+import io
 import re
 import shutil
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +25,7 @@ FOLDERS = {
     "objectives": "pairs protocol plain normalized blocks features affinity joint parts",
     "solvers": "gradient_start lbfgs starts result climb ism certificate permutations alternate",
     "estimators": (
-        "parameters validation collections weights base importance components dependent "
+        "scikit parameters validation collections weights base importance components dependent "
         "supervised response clusters extension clustering unsupervised semisupervised kdac "
         "gradient_kdr sliced_inverse sliced_variance"
     ),
@@ -123,6 +125,33 @@ def test_the_library_lives_without_the_book(tmp_path):
         f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n{code}",
     ]
     subprocess.run(command, cwd=tmp_path, check=True)
+
+
+def code_lines(text):
+    """The numbers of the lines that hold code: no blank line, comment or docstring."""
+    numbers, said = set(), set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in SILENT:
+            numbers |= {*range(token.start[0], token.end[0] + 1)}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", 0), str):
+            said |= {*range(node.lineno, node.end_lineno + 1)}
+    return numbers - said
+
+
+SILENT = {getattr(tokenize, name) for name in "COMMENT NL NEWLINE INDENT DEDENT ENDMARKER".split()}
+MOST_LINES = 400
+"""Of code in a module. What a docstring explains is not held against it."""
+
+
+def test_code_lines_leave_out_what_is_said():
+    text = '"""A module."""\n\nx = """one\ntwo"""  # why\n# more\n\n\ndef f():\n    """Said."""\n'
+    assert code_lines(text + "    return [\n        1,\n    ]\n") == {3, 4, 8, 10, 11, 12}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_is_short(module):
+    assert len(code_lines(source(module))) <= MOST_LINES
 
 
 HEAVY = "sympy matplotlib IPython pymanopt pooch yaml jinja2 torch pandas tqdm".split()

@@ -50,6 +50,10 @@ PROVOKED = {
         lambda: UnsupervisedIKDR(2).fit(pd.DataFrame(changed(7, 1, np.nan), columns=TABLE.columns)),
         "Input X contains NaN, in column 'income', row 7: fill gaps by sklearn.impute",
     ),
+    "NA": (
+        lambda: SupervisedIKDR().fit(TABLE.astype(object).mask(TABLE > 1, pd.NA), Y),
+        "Input X contains NaN, in column 'age', row",
+    ),
     "infinity": (
         lambda: KDAC(2).fit(changed(3, 1, np.inf), Y),
         "Input X contains infinity, in column 1, row 3: leave the row out",
@@ -105,6 +109,8 @@ def test_an_error_of_another_kind_is_left_alone():
         SupervisedIKDR(balanced=1).fit(changed(0, 0, np.nan), Y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         SupervisedIKDR().fit(X, Y[:-1])
+    with pytest.raises(TypeError, match="must be a string or a real number, not 'dict'"):
+        SupervisedIKDR().fit(np.array([[1.0, {}], [2.0, 3.0]], dtype=object), [0, 1])
     with pytest.raises(ValueError, match="Found array with dim 3"):
         SupervisedIKDR().fit(np.full((4, 2, 2), np.nan), [0, 1, 0, 1])
 

@@ -8,6 +8,7 @@ What stands here are their texts; their tables are made while the book is built,
 from __future__ import annotations
 
 import argparse
+import ast
 import csv
 import io
 
@@ -24,6 +25,7 @@ from ismlit_book.record.ledger import (
     title,
 )
 
+import ismlit
 from tools.site.templates import render
 from tools.site.verdicts import errata, tables
 
@@ -60,6 +62,13 @@ def pages():
             total=len(numbers),
             agree=sum(n["agrees"] == "yes" for n in numbers),
         ),
+        "reference/claims.md": render(
+            "claims.md.j2",
+            in_words | {"address": lambda claim_id: link(where[claim_id][0])},
+            names=behind(where),
+            most=12,
+        ),
+        "static/library.csv": library_csv(where),
         "static/claims.csv": claims_csv(where, how),
         "static/reproduction.csv": reproduction_csv(numbers),
     }
@@ -97,6 +106,22 @@ def claims_csv(where, how):
         for c in ledger().values()
     ]
     return _csv(rows)
+
+
+def behind(where):
+    """{name of the library: claims that a cell checks with it}, in the order of the ledger."""
+    found = {name: [] for name in ismlit.__all__}
+    for claim_id in filter(where.__contains__, ledger()):
+        nodes = [node for place in where[claim_id] for node in ast.walk(ast.parse(place.source))]
+        for name in found.keys() & {node.id for node in nodes if isinstance(node, ast.Name)}:
+            found[name].append(claim_id)
+    return {name: claims for name, claims in found.items() if claims}
+
+
+def library_csv(where):
+    """The names of the library and the claims behind them as a table."""
+    named = [(name, claim_id) for name, claims in behind(where).items() for claim_id in claims]
+    return _csv([dict(name=n, claim=c, cell=link(where[c][0])) for n, c in named])
 
 
 def _csv(rows):

@@ -1,6 +1,7 @@
 """Networks of chapters 4 and 6 as the thesis describes them, beside the library's own."""
 
 from dataclasses import KW_ONLY, dataclass
+from inspect import signature
 
 import numpy as np
 from ismlit import Gaussian, KernelDependenceNetwork, centre, published_ism
@@ -18,6 +19,16 @@ from ismlit_book.methods.knet.training import (
 )
 
 PRETRAINING = 5000  # steps of Adam for (4.12), in batches of 64 at a rate of 0.001
+
+
+PARAMETERS = signature(KernelDependenceNetwork.__init__)
+PARAMETERS = PARAMETERS.replace(
+    parameters=[
+        one.replace(default=False) if one.name == "early_stopping" else one
+        for one in PARAMETERS.parameters.values()
+    ]
+)
+"""Those of the network, but without early stopping by default."""
 
 
 class PublishedNetwork(KernelDependenceNetwork):
@@ -46,9 +57,7 @@ class PublishedNetwork(KernelDependenceNetwork):
     def __init__(self, **parameters):
         super().__init__(**{"early_stopping": False, "bandwidth": "normalized_hsic"} | parameters)
 
-    @classmethod
-    def _get_param_names(cls):
-        return KernelDependenceNetwork._get_param_names()
+    __init__.__signature__ = PARAMETERS
 
     def fit(self, X, y):
         """Grow the network on X (n_samples, n_features) and class labels y (n_samples,)."""

@@ -14,7 +14,6 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import log_softmax, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.class_weight import compute_class_weight
@@ -45,6 +44,7 @@ from ismlit.estimators.parameters import (
     one_of,
     rule,
 )
+from ismlit.estimators.scikit import BaseEstimator, ClassifierMixin
 from ismlit.estimators.validation import check_labels
 from ismlit.grams import gram
 from ismlit.messages import warn
