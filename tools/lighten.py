@@ -67,6 +67,13 @@ COLUMN = re.compile(
 SIDE = re.compile(r"\b(?:Left|Right)\b|(?<=\()(?:left|right)\b|(?<=; )(?:left|right)(?=,)")
 BELOW = {"Left": "Top", "Right": "Bottom", "left": "top", "right": "bottom"}
 """What a caption calls two panels that stand beside each other, and below each other."""
+TABLE = re.compile(r'(<table class="table">\s*<thead>.*?</thead>)(.*?</table>)', re.DOTALL)
+HEAD = re.compile(r"<th\b[^>]*>(.*?)</th>", re.DOTALL)
+CARD = 3
+"""Columns up to which a phone shows a row as a card."""
+MATHJAX = re.compile(r'<script[^>]*src="[^"]*mathjax/[^"]*"[^>]*></script>\s*')
+FORMULA = re.compile(r'class="[^"]*\bmath\b|data-tex=|href="[^"]*claims/')
+"""What has to be typeset on a page, or in the card over a link."""
 FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
 
 
@@ -262,12 +269,31 @@ def stacked(drawing, image):
     return f'<source media="(max-width: 599px)" srcset="{address}" {size}{column}>'
 
 
+def labelled(text):
+    """A page whose tables have in each cell the name of its column, which a phone shows there."""
+
+    def cells(found):
+        heads = [re.sub("<[^>]*>", "", head).strip() for head in HEAD.findall(found[1])]
+        if len(heads) > CARD:  # such a table scrolls
+            return found[0]
+
+        def row(cells):
+            names = iter(heads)
+            return re.sub("<td", lambda _: f'<td data-label="{next(names, "")}"', cells[0])
+
+        return found[1] + re.sub(r"<tr.*?</tr>", row, found[2], flags=re.DOTALL)
+
+    return TABLE.sub(cells, text).replace(' data-label=""', "")
+
+
 def page(text, static, words, made, within=False):
     """A page with one style sheet and no script that it waits for; `made` remembers the sheets.
 
     With the sheet `within` it there is one wait less before the first word.
     """
     text = SUPERFLUOUS.sub("", text).replace(FIXED_THEME, SYSTEM_THEME)
+    if not FORMULA.search(text):
+        text = MATHJAX.sub("", text)
     if 'id="search-results"' not in text:
         text = SEARCH.sub("", text)
     found = [sheet for sheet in SHEET.findall(text) if "_static/" in sheet]
@@ -294,7 +320,7 @@ def lighten(site):
     """Make all pages of the built book `site` light."""
     static, made = site / "_static", {}
     pages = {
-        path: framed(together(path.read_text(encoding="utf8")), site / "_images")
+        path: framed(labelled(together(path.read_text(encoding="utf8"))), site / "_images")
         for path in site.rglob("*.html")
     }
     scripts = [
