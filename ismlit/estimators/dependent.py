@@ -92,7 +92,8 @@ class DependentIKDR(Projection):
             )
         warn_unless_converged(type(self).__name__, result)
         kept = self._keep(result)
-        rotation, self.dependence_ratio_ = order_columns(self._solved.problem, self._solved.W)
+        problem, W = self._solved.problem, self._solved.W
+        rotation, self.dependence_ratio_ = order_columns(problem, W, sample_weight)
         self.W_ = fixed_signs(self.W_ @ rotation)
         self.result_ = replace(kept, W=self.W_)
         self.n_components_ = q
