@@ -76,9 +76,9 @@ class DependentIKDR(Projection):
         X_centred = X if self.random_features else X - self.mean_  # to read, not to copy
         self.kernel_ = self._kernel(X_centred, q, sample_weight)
         how = self.n_jobs, self.random_features, self.random_state
-        return self._solve(as_problem(centred, gamma, self.kernel_, *how), q)
+        return self._solve(as_problem(centred, gamma, self.kernel_, *how), q, sample_weight)
 
-    def _solve(self, problem, q):
+    def _solve(self, problem, q, sample_weight=None):
         with warnings.catch_warnings():  # said below, in the name of the estimator
             warnings.simplefilter("ignore", ConvergenceWarning)
             result = ism(

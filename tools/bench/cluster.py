@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from tools.bench.blocks import block
 
 from ismlit import SupervisedIKDR
-from tools.bench.blocks import block
 from tools.bench.rows import Row
 
 D, CLASSES, ROWS_OF_BLOCK = 50, 4, 100_000
