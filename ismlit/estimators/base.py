@@ -228,8 +228,8 @@ class Projection(KeepsPrecision, BaseEstimator):
 
         Notes
         -----
-        Of columns that say the same one may get all of a share, or each a part of it: their sum
-        is what counts. `bootstrap_importances` gives standard errors.
+        Columns that say the same each get a part, and together more than one of them alone would:
+        leave copies out before comparing. `bootstrap_importances` gives standard errors.
 
         See Also
         --------
