@@ -19,7 +19,7 @@ def keops_pass(problem, W):
     K = (-Vi(Z).sqdist(Vj(Z)) / (2 * sigma**2)).exp() * (Vi(F * s) | Vj(F))
     sums = K @ np.hstack([np.ones((len(X), 1), X.dtype), X])
     degrees, product = sums[:, :1], sums[:, 1:]
-    phi = X.T @ (product - degrees * X) * (2 / sigma**2)
+    phi = X.T @ (product - degrees * X) / sigma**2
     return float(degrees.sum()), phi
 
 
