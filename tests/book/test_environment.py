@@ -4,8 +4,10 @@ import json
 import re
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
+import jinja2
 import pytest
 import yaml
 from library.test_architecture import MODULES, names_imported
@@ -100,15 +102,21 @@ def declared(*groups):
     return names - {"ismlit"}
 
 
+@cache
 def imports(text, top_only=False):
     """Distributions that a module's text imports, the own ones left out."""
-    for name in {name.partition(".")[0] for name in names_imported(text, top_only)}:
-        if name not in OWN and name not in sys.stdlib_module_names:
-            yield canonicalize_name(OTHER_NAMES.get(name, name))
+    names = {name.partition(".")[0] for name in names_imported(text, top_only)}
+    others = names - OWN - sys.stdlib_module_names
+    return frozenset(canonicalize_name(OTHER_NAMES.get(name, name)) for name in others)
 
 
+@cache
 def codes(place):
-    """(name, code) of every module below `place`; of the cells of every notebook for "book"."""
+    """[(name, code)] of every module below `place`; of every notebook's cells for "book"."""
+    return list(_codes(place))
+
+
+def _codes(place):
     if place == "book":
         for path in notebooks_of(ROOT):
             cells = json.loads(path.read_text(encoding="utf8"))["cells"]
@@ -288,3 +296,23 @@ def test_issue_forms_have_what_a_form_must_have(name):
         kinds = ("markdown", "input", "textarea", "dropdown", "checkboxes")
         assert part["type"] in kinds
         assert ("value" if part["type"] == "markdown" else "label") in part["attributes"]
+
+
+def test_the_conda_recipe_says_what_the_project_says():
+    """Rendered as conda-build does, which gives it these two functions."""
+    folder = ROOT / "tools" / "conda"
+
+    def load_file_data(name, from_recipe_dir):
+        return tomllib.loads((folder / name).read_text(encoding="utf8"))
+
+    def load_file_regex(load_file, regex_pattern, from_recipe_dir):
+        return re.search(regex_pattern, (folder / load_file).read_text(encoding="utf8"))
+
+    given = dict(load_file_data=load_file_data, load_file_regex=load_file_regex, PYTHON="python")
+    recipe = jinja2.Template((folder / "meta.yaml").read_text(encoding="utf8")).render(given)
+    found = yaml.safe_load(recipe)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
+    assert found["package"] == {"name": "ismlit", "version": ismlit.__version__}
+    run = [requirement.replace(" ", "") for requirement in found["requirements"]["run"]]
+    assert run == [f"python{project['requires-python']}", *project["dependencies"]]
+    assert (folder / found["source"]["path"] / found["about"]["license_file"]).is_file()
