@@ -51,17 +51,17 @@ class SemiSupervisedIKDR(ClusteringIKDR):
     embedding_, W_, mean_, kernel_, converged_, tried_, n_iter_, history_, result_
         As for `UnsupervisedIKDR`.
 
-    Notes
-    -----
-    Claims: neurips-semi, semi-degrees. The papers hold D fixed while W moves; here D moves
-    with W, so that the objective above never falls.
-
     See Also
     --------
     UnsupervisedIKDR : where nothing is known.
     sklearn.semi_supervised.LabelSpreading : without a projection.
     sklearn.linear_model.LogisticRegression : on the known labels alone; where classes are no
         clusters it is often the better classifier.
+
+    Notes
+    -----
+    The papers hold D fixed while W moves; here D moves
+    with W, so that the objective above never falls.
 
     References
     ----------
@@ -87,10 +87,26 @@ class SemiSupervisedIKDR(ClusteringIKDR):
 
     @all_or_nothing
     def fit(self, X, y=None) -> Self:
-        """Learn from X (n_samples, n_features) and what is known of some samples.
+        """Cluster X, guided by what is known of some samples.
 
-        y (n_samples,) holds labels, numbers with -1 or objects with None where nothing is known;
-        or (n_samples, r) real scores; or nothing is known (None).
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows.
+        y : array of shape (n_samples,) or (n_samples, r), optional
+            Labels: numbers with -1, or objects with None, where nothing is known; or real scores.
+            None where nothing is known of any row.
+
+        Returns
+        -------
+        SemiSupervisedIKDR
+            The estimator itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            For a parameter that breaks its rule, X that is not finite, or y that holds one class
+            alone.
         """
         check_parameters(self, bandwidth=BANDWIDTH, n_clusters=rule(WHOLE, NONE))
         X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
@@ -127,7 +143,18 @@ class SemiSupervisedIKDR(ClusteringIKDR):
         return self.n_clusters or max(2, 0 if self.classes_ is None else len(self.classes_))
 
     def predict(self, X) -> np.ndarray:
-        """The class of each row of X (n_samples, n_features); its cluster where none was known."""
+        """Return the class of each row, or its cluster where no class was known.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows, with the columns of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Classes or clusters.
+        """
         return self._names(super().predict(X))
 
     def _names(self, labels):

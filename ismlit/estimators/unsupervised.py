@@ -69,10 +69,6 @@ class UnsupervisedIKDR(ClusteringIKDR):
         The objective and the passes after every half-turn.
     result_ : Alternation
 
-    Notes
-    -----
-    Claims: neurips-unsupervised, alternation-monotone.
-
     See Also
     --------
     SemiSupervisedIKDR : where some labels are known.
@@ -98,7 +94,25 @@ class UnsupervisedIKDR(ClusteringIKDR):
 
     @all_or_nothing
     def fit(self, X, y=None) -> Self:
-        """Learn ``W_`` and ``labels_`` from X (n_samples, n_features); y is ignored."""
+        """Learn ``W_`` and ``labels_`` from rows alone.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Samples in rows.
+        y : object, optional
+            There for scikit-learn; it makes no difference.
+
+        Returns
+        -------
+        UnsupervisedIKDR
+            The estimator itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            For a parameter that breaks its rule, or X that is not finite.
+        """
         check_parameters(self, bandwidth=BANDWIDTH)
         self._fit(validate_data(self, X, dtype=FLOATS, ensure_min_samples=2))
         return self
