@@ -74,7 +74,7 @@ class TakesCollections:
         """
         if is_collection(X):
             return self.fit(X, y, **options).transform(X)
-        return super().fit_transform(X, y, **options)
+        return super().fit_transform(X, y, **options)  # type: ignore[misc]
 
     @property
     def partial_fit(self):
