@@ -100,7 +100,7 @@ def hsic(K: Any, L: Any, *, estimator: str = "biased") -> float:
     return float(value / (n * (n - 3)))
 
 
-def normalized_hsic(K, L, *, estimator="biased"):
+def normalized_hsic(K: Any, L: Any, *, estimator: str = "biased") -> float:
     """HSIC divided by the HSIC of each with itself: from 0 to 1 for positive semidefinite K, L.
 
     Parameters
@@ -154,7 +154,7 @@ def normalized_hsic(K, L, *, estimator="biased"):
     return hsic(K, L, estimator=estimator) / np.sqrt(own[0] * own[1])
 
 
-def cka(X, Z, *, kernel=None, estimator="unbiased"):
+def cka(X: Any, Z: Any, *, kernel: Any = None, estimator: str = "unbiased") -> float:
     """Centred kernel alignment of two sets of features of the same rows, such as two layers.
 
     Parameters
