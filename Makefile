@@ -29,7 +29,7 @@ SEED ?= 1
 .PHONY: help book lab pdf offline test quick rounding anywhere notebooks experiments bench mutants sabotage lint format lock clean
 
 # Several kernels share the cores, so each computes with one BLAS thread.
-book test rounding notebooks: export OMP_NUM_THREADS ?= 1
+book lab test rounding notebooks: export OMP_NUM_THREADS ?= 1
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

@@ -5,6 +5,7 @@ not change, and builds from there. Otherwise the stored outputs are shown.
 
 When npm is here, MathJax is fetched once into ``.mathjax/`` and becomes part of the book, which
 then works offline; else its pages take MathJax from the public network of Sphinx's choice.
+`tools.fold` folds what does not teach, `tools.site.moved` leads on from addresses that were,
 `tools.browser_python` adds the Python that a page runs in the reader's browser, `tools.search` a
 search that finds sections and claims.
 """
@@ -20,9 +21,10 @@ from pathlib import Path
 import nbformat
 import yaml
 
-from tools import browser_python, npm, search, toc
+from tools import browser_python, fold, npm, search, toc
 from tools.execute_notebooks import ROOT, execute_all, notebooks_of
 from tools.lighten import lighten
+from tools.site import moved
 from tools.site.templates import render
 
 MATHJAX = "mathjax@3.2.2"  # version 4 has another layout
@@ -101,6 +103,8 @@ def build(source):
     command += ["--path-output", str(ROOT), str(source)]
     status = subprocess.run(command, cwd=source).returncode
     if (output / "html" / FRONT).exists():
+        fold.install(output / "html")
+        moved.install(output / "html")
         lighten(output / "html")
         root_page(output / "html")
         search.install(output / "html")

@@ -53,6 +53,13 @@ COLUMN = re.compile(
 SIDE = re.compile(r"\b(?:Left|Right)\b|(?<=\()(?:left|right)\b|(?<=; )(?:left|right)(?=,)")
 BELOW = {"Left": "Top", "Right": "Bottom", "left": "top", "right": "bottom"}
 """What a caption calls two panels that stand beside each other, and below each other."""
+TABLE = re.compile(r'(<table class="table">\s*<thead>.*?</thead>)(.*?</table>)', re.DOTALL)
+HEAD = re.compile(r"<th\b[^>]*>(.*?)</th>", re.DOTALL)
+CARD = 3
+"""Columns up to which a phone shows a row as a card."""
+MATHJAX = re.compile(r'<script[^>]*src="[^"]*mathjax/[^"]*"[^>]*></script>\s*')
+FORMULA = re.compile(r'class="[^"]*\bmath\b|data-tex=|href="[^"]*claims/')
+"""What has to be typeset on a page, or in the card over a link."""
 FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
 
 
@@ -153,9 +160,28 @@ def stacked(drawing, image):
     return f'<source media="(max-width: 599px)" srcset="{address}" {size}{column}>'
 
 
+def labelled(text):
+    """A page whose tables have in each cell the name of its column, which a phone shows there."""
+
+    def cells(found):
+        heads = [re.sub("<[^>]*>", "", head).strip() for head in HEAD.findall(found[1])]
+        if len(heads) > CARD:  # such a table scrolls
+            return found[0]
+
+        def row(cells):
+            names = iter(heads)
+            return re.sub("<td", lambda _: f'<td data-label="{next(names, "")}"', cells[0])
+
+        return found[1] + re.sub(r"<tr.*?</tr>", row, found[2], flags=re.DOTALL)
+
+    return TABLE.sub(cells, text).replace(' data-label=""', "")
+
+
 def page(text):
     """A page without what the book does not use, and with no script that its words wait for."""
     text = SUPERFLUOUS.sub("", text).replace(FIXED_THEME, SYSTEM_THEME)
+    if not FORMULA.search(text):
+        text = MATHJAX.sub("", text)
     if 'id="search-results"' not in text:
         text = SEARCH.sub("", text)
     return WAITING.sub(r"<script defer \1></script>", text)
@@ -165,7 +191,7 @@ def lighten(site):
     """Make all pages of the built book `site` light."""
     static, names = site / "_static", set()
     for path in site.rglob("*.html"):
-        text = framed(together(path.read_text(encoding="utf8")), site / "_images")
+        text = framed(labelled(together(path.read_text(encoding="utf8"))), site / "_images")
         names.update(ICON.findall(text))
         path.write_text(page(text), encoding="utf8")
     for path in (*static.rglob("*.js"), *static.glob("*.css")):

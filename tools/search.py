@@ -23,6 +23,14 @@ FILES = {"dist/umd/index.js": "minisearch.js", "LICENSE.txt": "LICENSE.minisearc
 SPHINX = re.compile(r'<script[^>]*src="[^"]*(?:searchtools|searchindex)\.js[^"]*"></script>\s*')
 APART = ("book/ledger", "book/errata", "book/reproduction", "book/graph", "book/api")
 """Pages that list what others say: found, but below them."""
+ALSO = {
+    "book/howto/reduce.html#a-file-as-it-comes": "missing values, NaN, empty cells, words, clean",
+    "book/howto/regress.html": "my labels are numbers: a numeric, continuous label",
+    "book/howto/install.html#what-can-go-wrong": "an error message",
+    "book/howto/leak.html#what-can-go-wrong": "an error",
+    "book/ch5/kernels.html": "the Gaussian, polynomial and other kernels",
+}
+"""What a reader asks for in words that a section does not have."""
 NOT_READ = "pre, script, style, summary, button, figcaption, table, .cell_input, .claim, .turning"
 NOT_READ += ", .headerlink, div.math"
 GREEK_LETTER = re.compile(rf"\\({'|'.join(GREEK)})(?![a-zA-Z])")
@@ -91,6 +99,10 @@ def records(site):
     found = []
     for page in pages():
         found += sections(page, (site / f"{page}.html").read_text(encoding="utf8"))
+    by_address = {record["url"]: record for record in found}
+    for address, words in ALSO.items():
+        if address in by_address:  # a test of the browser misses it
+            by_address[address]["also"] = words
     return found + list(claims())
 
 

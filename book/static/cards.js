@@ -1,7 +1,8 @@
 /* Over a link to a claim: a card with what the claim says and its verdict, read from its own page.
    The card can be pointed at, goes with Escape, and comes for the keyboard's focus as well. */
 (() => {
-  const LINK = 'article a[href*="claims/"]:not(.claims-graph a)'; // the graph has a panel that says more
+  // not where the page itself says as much: in the graph's panel, and beside an erratum
+  const LINK = 'article a[href*="claims/"]:not(.claims-graph a, .erratum a)';
   const WAIT = 250; // milliseconds that the pointer has to rest
   const pages = new Map();
   let card, shown, timer;

@@ -67,9 +67,17 @@
   }));
   const watch = (found, part = document) => part.querySelectorAll(found).forEach((box) => observer.observe(box));
   window.fitFormulas = (part) => watch('mjx-container[display="true"]', part);
+  /* A formula within a sentence that is wider than its column, on a phone, is set smaller too. */
+  function fitWords() {
+    if (innerWidth >= 600) return;
+    const wide = [...document.querySelectorAll('.bd-article mjx-container:not([display="true"])')]
+      .filter((box) => box.scrollWidth > box.clientWidth + 1);
+    for (const box of wide) box.style.fontSize = `${100 * Math.max(0.7, 0.98 * box.clientWidth / box.scrollWidth)}%`;
+  }
   window.addEventListener("load", async () => {
     watch(".wide-picture, .bd-article .text_html > div:has(> table)");
     await window.MathJax?.startup?.promise;
     window.fitFormulas(document);
+    fitWords();
   });
 })();

@@ -20,7 +20,7 @@
       waiting.add(target);
     });
     if (waiting.size && !soon && window.MathJax?.startup) soon = setTimeout(typeset, 50);
-  }, { rootMargin: "300px" });
+  }, { rootMargin: "1500px" });
   window.showFormulas = (part) => {
     part.querySelectorAll(".tex").forEach((formula) => observer.observe(formula));
   };

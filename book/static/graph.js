@@ -13,6 +13,7 @@
   const words = Object.fromEntries(Object.entries(data).map(([id, claim]) => [id,
     [id, claim.name, claim.where, claim.says, claim.note].join(" ").replace(/<[^>]*>/g, "")
       .toLowerCase()]));
+  const NAMED = 80; // claims that are few enough for their names
   let chosen = "";
   let from = null; // the box that has the focus, or had it before the panel
   let closing = false; // then the focus returns to a box and does not choose it
@@ -44,6 +45,16 @@
   const list = (title, ids) => (ids.length ? element("p", { class: "graph-links" },
     element("b", {}, `${title}: `),
     ...ids.map((id) => button(data[id].name, () => go(id), { "data-to": id }))) : "");
+  function drawn(id) { // a way to the chapter in which a claim is drawn with its lines
+    const part = views.find((view) => view !== map && view.querySelector(`svg a[data-id="${CSS.escape(id)}"]:not(.elsewhere)`));
+    if (!part || part === view()) return [];
+    return [" · ", button("its chapter, drawn", () => {
+      field("view").value = part.dataset.view;
+      filter();
+      go(id);
+      remember();
+    })];
+  }
   function show(id) {
     const claim = data[id];
     const says = sentence(claim.says);
@@ -63,7 +74,7 @@
       list("uses", claim.uses),
       list("used by", claim.used),
       list("rests on, wrong as printed", claim.wrong),
-      element("p", {}, element("a", { href: page }, "its page"),
+      element("p", {}, element("a", { href: page }, "its page"), ...drawn(id),
         ...(claim.cell ? [" · ", element("a", { href: claim.cell }, "the cell that checks it")] : [])),
     );
     card.hidden = false;
@@ -160,6 +171,7 @@
       part.hidden = !part.querySelector("li:not([hidden])");
     });
     form.querySelector("output").textContent = `${seen} of ${all} claims shown`;
+    map.classList.toggle("named", seen <= NAMED);
     settle();
     lines();
   }
@@ -251,7 +263,11 @@
     if (Object.hasOwn(data, claim)) go(claim);
   }
 
-  form.addEventListener("input", () => { filter(); remember(); });
+  form.addEventListener("input", () => {
+    filter();
+    if (chosen && !boxOf(chosen)) close(); // the panel says what is on the map
+    remember();
+  });
   form.addEventListener("submit", (event) => event.preventDefault());
   window.addEventListener("hashchange", follow);
   new ResizeObserver(lines).observe(map);

@@ -72,7 +72,7 @@ function rendered({ data, metadata }, stored) {
   if ("text/html" in data) return markup(data["text/html"]);
   for (const mime of IMAGES)
     if (mime in data) return picture(mime, data[mime], metadata[mime]?.width, stored);
-  if ("text/latex" in data && window.MathJax) return formula(data["text/latex"]);
+  if ("text/latex" in data && window.MathJax?.startup) return formula(data["text/latex"]);
   return plain(data["text/markdown"] ?? data["text/plain"]);
 }
 
@@ -148,6 +148,7 @@ class Cell {
   open() {
     if (this.editor) return;
     this.try.hidden = true;
+    for (const folded of this.pre.querySelectorAll("details")) folded.open = true;
     this.area = element("textarea", {
       value: this.kept ?? this.source,
       spellcheck: false,
@@ -420,7 +421,13 @@ class Panel {
     );
     this.section.setAttribute("aria-label", "Run here");
     this.reset();
-    document.querySelector("article h1").after(this.section);
+    this.place.after(this.section);
+  }
+
+  // Below the title; on the front page, which is read before it is run, below the first cell.
+  get place() {
+    const isFront = document.querySelector(".verdict-counts");
+    return isFront ? cells[0].element : document.querySelector("article h1");
   }
 
   start(cell) {

@@ -10,12 +10,22 @@ const ALIKE = [
   ["csv", "table", "file"],
   ["fast", "speed", "time"],
   ["save", "store", "pickle"],
+  ["missing", "nan", "impute"],
 ];
 // A page that explains comes before one that proves or lists, a how-to before all.
 const WEIGHT = { howto: 1.3, record: 0.35, claim: 0.35, list: 0.35 };
 const NAMED = 3; // a claim that is called by its name
-const SHOWN = 30;
+const BEST = 3; // shown before the others, which stand in groups
+const A_GROUP = 6;
 const A_PAGE = 3; // sections of one page
+// Claims come last: there are a thousand, and their names hold many a word.
+const GROUPS = [
+  ["On your own data", /^howto$/],
+  ["The course", /^(?:ch\d+|intro)$/],
+  ["Reference", /^(?!record$|list$|claim$)/],
+  ["The record", /^(?:record|list)$/],
+  ["Claims", /^claim$/],
+];
 
 const stemmer = new Stemmer();
 const tokens = text => text.toLowerCase().match(/[\p{L}\p{N}]+(?:[.\-'][\p{L}\p{N}]+)*/gu) ?? [];
@@ -23,7 +33,7 @@ const stem = word => (/\d/.test(word) ? word : stemmer.stemWord(word));
 const parts = text => tokens(text).flatMap(word => (/[-']/.test(word) ? [word, ...word.split(/[-']/)] : [word]));
 
 const index = new MiniSearch({
-  fields: ["title", "heading", "text"],
+  fields: ["title", "heading", "also", "text"],
   tokenize: parts,
   processTerm: word => (SKIPPED.has(word) ? null : stem(word)),
 });
@@ -50,7 +60,7 @@ function search(question) {
     for (const term of terms) {
       const own = term === stem(word) ? 1 : 0.7;
       const options = {
-        boost: { title: 3, heading: 2 },
+        boost: { title: 3, heading: 2, also: 4 },
         prefix: word.length > 3,
         fuzzy: word.length > 5 && !/\d/.test(word) ? 0.15 : false,
         processTerm: term => term,
@@ -66,14 +76,14 @@ function search(question) {
   }
   const found = [...scores].map(([id, { sum, hits }]) => {
     const record = RECORDS[id];
-    const weight = isNamed(record) ? NAMED : (WEIGHT[record.kind] ?? 1);
-    return { ...record, score: weight * sum * (hits / asked.length) ** 3 };
+    const named = isNamed(record);
+    const weight = named ? NAMED : (WEIGHT[record.kind] ?? 1);
+    return { ...record, named, score: weight * sum * (hits / asked.length) ** 3 };
   });
   const count = {};
   return found
     .sort((a, b) => b.score - a.score)
-    .filter(({ title }) => (count[title] = (count[title] ?? 0) + 1) <= A_PAGE)
-    .slice(0, SHOWN);
+    .filter(({ title }) => (count[title] = (count[title] ?? 0) + 1) <= A_PAGE);
 }
 
 // The sentence that says most of what was asked, its words marked.
@@ -94,10 +104,10 @@ function sentence(text, asked) {
   });
 }
 
-function item(record, asked) {
+function item(record, asked, root) {
   const entry = document.createElement("li");
   const link = document.createElement("a");
-  link.href = record.url;
+  link.href = root + record.url;
   link.textContent = record.heading === record.title || record.kind === "claim" ? record.title : `${record.title}: ${record.heading}`;
   const said = document.createElement("p");
   said.className = "context";
@@ -106,8 +116,8 @@ function item(record, asked) {
   return entry;
 }
 
-function show(question) {
-  const output = document.getElementById("search-results");
+// What is found, in `output`: the best, then the rest by groups; addresses begin with `root`.
+function showFound(question, output, root = "") {
   const found = search(question);
   const asked = concepts(question);
   const status = document.createElement("p");
@@ -115,20 +125,35 @@ function show(question) {
   status.className = "search-summary";
   if (!asked.length) status.textContent = "What are you looking for?";
   else if (!found.length) status.textContent = `Nothing in the book is about “${question}”.`;
-  else status.textContent = `${found.length === SHOWN ? `The first ${SHOWN}` : found.length} for “${question}”:`;
-  const list = document.createElement("ul");
-  list.className = "search";
-  list.append(...found.map(record => item(record, asked)));
-  output.replaceChildren(status, list);
+  else status.textContent = `${found.length} for “${question}”:`;
+  const list = records => {
+    const made = document.createElement("ul");
+    made.className = "search";
+    made.append(...records.map(record => item(record, asked, root)));
+    return made;
+  };
+  const best = found.filter(({ kind, named }) => kind !== "claim" || named).slice(0, BEST);
+  const parts = [status, list(best)];
+  for (const [name, kinds] of GROUPS) {
+    const here = found.filter(record => kinds.test(record.kind) && !best.includes(record)).slice(0, A_GROUP);
+    if (!here.length) continue;
+    const heading = document.createElement("h2");
+    heading.className = "search-group";
+    heading.textContent = name;
+    parts.push(heading, list(here));
+  }
+  output.replaceChildren(...parts);
 }
 
 document.addEventListener("DOMContentLoaded", () => {
   const field = document.querySelector(".bd-search-container input[name=q]");
+  const output = document.getElementById("search-results");
+  if (!field) return;
   field.value = new URLSearchParams(location.search).get("q") ?? "";
-  show(field.value);
+  showFound(field.value, output);
   field.addEventListener("input", () => {
     history.replaceState(null, "", `?q=${encodeURIComponent(field.value)}`);
-    show(field.value);
+    showFound(field.value, output);
   });
   field.form.addEventListener("submit", event => event.preventDefault());
 });

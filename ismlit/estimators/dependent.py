@@ -76,9 +76,9 @@ class DependentIKDR(Projection):
         X_centred = X if self.random_features else X - self.mean_  # to read, not to copy
         self.kernel_ = self._kernel(X_centred, q, sample_weight)
         how = self.n_jobs, self.random_features, self.random_state
-        return self._solve(as_problem(centred, gamma, self.kernel_, *how), q)
+        return self._solve(as_problem(centred, gamma, self.kernel_, *how), q, sample_weight)
 
-    def _solve(self, problem, q):
+    def _solve(self, problem, q, sample_weight=None):
         with warnings.catch_warnings():  # said below, in the name of the estimator
             warnings.simplefilter("ignore", ConvergenceWarning)
             result = ism(
@@ -92,7 +92,8 @@ class DependentIKDR(Projection):
             )
         warn_unless_converged(type(self).__name__, result)
         kept = self._keep(result)
-        rotation, self.dependence_ratio_ = order_columns(self._solved.problem, self._solved.W)
+        problem, W = self._solved.problem, self._solved.W
+        rotation, self.dependence_ratio_ = order_columns(problem, W, sample_weight)
         self.W_ = fixed_signs(self.W_ @ rotation)
         self.result_ = replace(kept, W=self.W_)
         self.n_components_ = q

@@ -12,14 +12,15 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ismlit.estimators.base import Projection
-from ismlit.grams import ConstantKernelError
+from ismlit.estimators.weights import weighted_centre
+from ismlit.grams import ConstantKernelError, gram
 from ismlit.solvers.ism import ism
 
 MOST_ROWS = 1000  # that are looked at to order the columns
 
 
-def order_columns(problem, W):
-    """A rotation of the columns of W, and the share of J that each of them adds.
+def order_columns(problem, W, sample_weight=None):
+    """A rotation of the columns of W, and the share of the dependence that each of them adds.
 
     From the span of W the plane of one dimension less is taken on which J is highest, from that
     the next one, and so on: the first k columns span the best of k dimensions within the best of
@@ -32,19 +33,22 @@ def order_columns(problem, W):
         What was solved; of many rows 1000 are looked at.
     W : array of shape (d, q)
         Orthonormal.
+    sample_weight : array of shape (n,), optional
+        That Gamma was made with.
 
     Returns
     -------
     rotation : array of shape (q, q)
         ``W @ rotation`` has the columns in order.
     shares : array of shape (q,)
-        ``(J_k - J_(k-1)) / (J_q - J_0)`` with J_k that of the first k columns and J_0 that of a
-        projection to one point. They sum to 1; a negative one blurs what those before it show.
+        ``(D_k - D_(k-1)) / D_q`` with D_k the normalised HSIC of the first k columns, and D_0 = 0.
+        They sum to 1; a negative one blurs what those before it show.
 
     Notes
     -----
     From above and not from below, since two columns may say together what neither says alone:
-    the first of them by itself would be as good as any other.
+    the first of them by itself would be as good as any other. The shares are not those of J, which
+    a kernel of one width makes small or large for the dimension alone.
 
     Examples
     --------
@@ -57,33 +61,38 @@ def order_columns(problem, W):
     >>> rotation, shares = order_columns(problem, np.eye(2))
     >>> rotation.round(1), shares.round(2)
     (array([[-0.2,  1. ],
-           [ 1. ,  0.2]]), array([0.92, 0.08]))
+           [ 1. ,  0.2]]), array([0.93, 0.07]))
     """
     n, q = len(problem.X), W.shape[1]  # of Dask collections X is a sample
     rows = np.arange(n)
     if n > MOST_ROWS:
         rows = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
     within = problem.sample(rows).restrict(W)  # of features the exact problem
-    rotation, heights = np.eye(q, dtype=W.dtype), [within.objective(np.eye(q, dtype=W.dtype))]
+    rotation = np.eye(q, dtype=W.dtype)
     for k in range(q - 1, 0, -1):
-        height, plane = _best_plane(within.restrict(rotation[:, : k + 1]), k)
+        plane = _best_plane(within.restrict(rotation[:, : k + 1]), k)
         turn = np.linalg.qr(plane, mode="complete")[0]
         rotation[:, : k + 1] = rotation[:, : k + 1] @ turn
-        heights.append(height)
-    heights.append(within.objective(np.zeros((q, 1), W.dtype)))
-    gains = -np.diff(heights)[::-1]
+    w = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
+    reached = [_agreement(within, rotation[:, :k], w) for k in range(1, q + 1)]
+    gains = np.diff([0.0, *reached])
     return rotation, gains / gains.sum()
 
 
+def _agreement(problem, W, w):
+    """The normalised HSIC of X W, but for the norm of Gamma, which no W changes."""
+    size = np.linalg.norm(weighted_centre(gram(problem.kernel, problem.X, W), w))
+    return problem.objective(W) / size if size else 0.0
+
+
 def _best_plane(problem, k):
-    """J, and the plane of k dimensions on which it is highest; the first k if there is no best."""
+    """The plane of k dimensions on which J is highest; the first k if there is no best."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # near the maximum is near enough
         try:
-            found = ism(problem, q=k, init="several")
+            return ism(problem, q=k, init="several").W
         except ConstantKernelError:
-            return problem.objective(np.eye(k + 1, k)), np.eye(k + 1, k)
-    return found.objective, found.W
+            return np.eye(k + 1, k)
 
 
 def bootstrap_importances(

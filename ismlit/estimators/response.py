@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
-from ismlit.bandwidth import MEDIAN_SUBSAMPLE, median_distance
 from ismlit.dependence import gram_of_labels
 from ismlit.estimators.base import FLOATS, all_or_nothing, column_std
 from ismlit.estimators.collections import fit_collections, is_collection
@@ -41,8 +40,8 @@ class ResponseIKDR(DependentIKDR):
         As for `SupervisedIKDR`; it has little to do where slices hold equally many rows.
     n_slices : int or None, default=10
         At least 2. Equal values of y are never parted, so there may be fewer. Of several responses
-        each is cut on its own. None: no slices, but a Gaussian kernel of all responses together,
-        each divided by its standard deviation, with the median distance as its bandwidth.
+        each is cut on its own. None: no slices, but a Gaussian kernel of all r responses together,
+        each divided by its standard deviation, with the bandwidth sqrt(r).
     callback, verbose, random_state
         As for `SupervisedIKDR`.
 
@@ -127,9 +126,7 @@ class ResponseIKDR(DependentIKDR):
             self.slices_ = None
             mean = np.average(Y, axis=0, weights=sample_weight)
             self._units = column_std(Y, mean, sample_weight)
-            how = dict(max_samples=MEDIAN_SUBSAMPLE, sample_weight=sample_weight)
-            self._sigma = median_distance(Y / self._units, **how)
-            return response_gamma(Y / self._units, self._sigma, sample_weight)
+            return response_gamma(Y / self._units, Y.shape[1] ** 0.5, sample_weight)
         starts = [slice_starts(column, self.n_slices, sample_weight) for column in Y.T]
         self.slices_ = starts if y.ndim == 2 else starts[0]
         if self.random_features is not None and sample_weight is None and y.ndim == 1:
@@ -139,7 +136,8 @@ class ResponseIKDR(DependentIKDR):
 
     def _target_gram(self, y):
         if self.n_slices is None:
-            return gram(Gaussian(self._sigma), y.reshape(len(y), -1) / self._units)
+            Y = y.reshape(len(y), -1) / self._units
+            return gram(Gaussian(Y.shape[1] ** 0.5), Y)
         return sum(gram_of_labels(code) for code in self._slices_of(y))
 
     def _slices_of(self, y):

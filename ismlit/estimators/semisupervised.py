@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from ismlit.estimators.base import FLOATS, all_or_nothing
@@ -14,6 +15,7 @@ from ismlit.estimators.clusters import agreement
 from ismlit.estimators.parameters import NONE, WHOLE, check_parameters, rule
 from ismlit.estimators.validation import one_row_per_sample
 from ismlit.gamma import guidance_gamma, known_labels
+from ismlit.messages import warn
 
 
 @dataclass(eq=False, repr=False)
@@ -28,7 +30,8 @@ class SemiSupervisedIKDR(ClusteringIKDR):
     Parameters
     ----------
     n_clusters : int, optional
-        At least as many as there are known classes; so many, and at least 2, when None.
+        So many as there are known classes, and at least 2, when None. Fewer would put two known
+        classes into one cluster: there are then as many as classes, and a warning says so.
     n_components, kernel, bandwidth, init, tol, max_iter, max_turns, n_jobs
         As for `UnsupervisedIKDR`.
     weight : float, default=1.0
@@ -86,50 +89,68 @@ class SemiSupervisedIKDR(ClusteringIKDR):
     weight: float = 1.0
 
     @all_or_nothing
-    def fit(self, X, y=None) -> Self:
-        """Cluster X, guided by what is known of some samples.
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+        """Learn from rows and what is known of some of them.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features)
-            Samples in rows.
         y : array of shape (n_samples,) or (n_samples, r), optional
-            Labels: numbers with -1, or objects with None, where nothing is known; or real scores.
-            None where nothing is known of any row.
+            Labels, numbers with -1 or objects with None where nothing is known; or real scores, r
+            of each row; or nothing is known (None).
 
         Returns
         -------
-        SemiSupervisedIKDR
-            The estimator itself, fitted.
+        self
 
         Raises
         ------
         ValueError
-            For a parameter that breaks its rule, X that is not finite, or y that holds one class
-            alone.
+            If a parameter breaks its rule, fewer than two classes are known, or scores are
+            constant.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the alternation did not arrive in `max_turns` turns.
+        UserWarning
+            If more classes are known than `n_clusters`, one column makes nearly all of the
+            variance, a component hardly varies, or no bandwidth gives clusters of some size.
         """
         check_parameters(self, bandwidth=BANDWIDTH, n_clusters=rule(WHOLE, NONE))
-        X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
+        rows = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
         fixed = known = given = None
         if y is not None:
-            y = one_row_per_sample(y, len(X))
-            fixed = guidance_gamma(y, self.weight)
-            known = known_labels(y)
+            labels = one_row_per_sample(y, len(rows))
+            known = known_labels(labels)
+            self._check_classes(labels, known)
+            fixed = guidance_gamma(labels, self.weight)
         self.classes_ = None
         if known is not None:
-            self.classes_, codes = np.unique(y[known], return_inverse=True)
-            if len(self.classes_) > self._k:
-                raise ValueError(
+            self.classes_, codes = np.unique(labels[known], return_inverse=True)
+            if len(self.classes_) > (self.n_clusters or len(self.classes_)):
+                warn(
                     f"y holds {len(self.classes_)} known classes, more than n_clusters = "
-                    f"{self._k}: ask for at least as many, or leave it out"
+                    f"{self.n_clusters}: there is a cluster for each of them; leave n_clusters out"
                 )
-            given = np.full(len(X), -1)
+            given = np.full(len(rows), -1)
             given[known] = codes
-            self._unknown = None if y.dtype.kind in "Ob" else -1
+            self._unknown = None if labels.dtype.kind in "Ob" else -1
         self._given = given
-        self._fit(X, fixed=fixed, given=given)
+        self._fit(rows, fixed=fixed, given=given)
         self.transduction_ = self._names(self.labels_)
         return self
+
+    def _check_classes(self, labels, known):
+        """A ValueError in the user's words where one class alone is known."""
+        if known is None or not known.any():
+            return
+        kinds = set(labels[known].tolist())
+        if len(kinds) == 1:
+            raise ValueError(
+                f"only one class is known, {kinds.pop()!r}: give some labels of at least two "
+                "classes, or none at all"
+            )
 
     def _promise(self, U, labels, rows):
         """The silhouette, and beside it the share of given labels that the clusters agree with."""
@@ -140,20 +161,20 @@ class SemiSupervisedIKDR(ClusteringIKDR):
 
     @property
     def _k(self):
-        return self.n_clusters or max(2, 0 if self.classes_ is None else len(self.classes_))
+        classes = getattr(self, "classes_", None)
+        return max(self.n_clusters or 2, 0 if classes is None else len(classes))
 
-    def predict(self, X) -> np.ndarray:
-        """Return the class of each row, or its cluster where no class was known.
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """The class of each row; its cluster where none was known.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features)
-            Samples in rows, with the columns of the fit.
 
         Returns
         -------
         array of shape (n_samples,)
-            Classes or clusters.
+            -1 or None for a cluster of no known class, as in ``transduction_``.
         """
         return self._names(super().predict(X))
 

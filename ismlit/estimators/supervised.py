@@ -79,8 +79,8 @@ class SupervisedIKDR(DependentIKDR):
         Orthonormal columns, in such an order that the first k carry the most dependence; the
         largest entry of each is positive. ``components_`` is W'.
     dependence_ratio_ : array of shape (n_components,)
-        The share of J that each column adds to those before it. They sum to 1; a negative one
-        blurs what those before it show.
+        The share of the normalised HSIC on the training rows that each column adds to those before
+        it. They sum to 1; a negative one blurs what those before it show.
     feature_importances_ : array of shape (n_features,)
         The share of each column of X in the projection, see there.
     n_components_ : int
@@ -131,7 +131,7 @@ class SupervisedIKDR(DependentIKDR):
     >>> make_pipeline(StandardScaler(), SupervisedIKDR(2)).fit_transform(X, y).shape
     (178, 2)
 
-    Nine tenths of the dependence lie along the first axis, and two columns count most:
+    The share of the dependence along each axis, and the two columns that count most:
 
     >>> model = SupervisedIKDR(2).fit(StandardScaler().fit_transform(X), y)
     >>> model.dependence_ratio_.round(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from ismlit.estimators.base import FLOATS, all_or_nothing
@@ -93,25 +94,30 @@ class UnsupervisedIKDR(ClusteringIKDR):
     """
 
     @all_or_nothing
-    def fit(self, X, y=None) -> Self:
-        """Learn ``W_`` and ``labels_`` from rows alone.
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Learn ``W_`` and ``labels_`` from rows.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features)
-            Samples in rows.
-        y : object, optional
-            There for scikit-learn; it makes no difference.
+        y : ignored
 
         Returns
         -------
-        UnsupervisedIKDR
-            The estimator itself, fitted.
+        self
 
         Raises
         ------
         ValueError
-            For a parameter that breaks its rule, or X that is not finite.
+            If a parameter breaks its rule, or there are fewer rows than clusters.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the alternation did not arrive in `max_turns` turns.
+        UserWarning
+            If one column makes nearly all of the variance, a component hardly varies, or no
+            bandwidth gives clusters of some size.
         """
         check_parameters(self, bandwidth=BANDWIDTH)
         self._fit(validate_data(self, X, dtype=FLOATS, ensure_min_samples=2))

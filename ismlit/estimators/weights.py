@@ -83,11 +83,36 @@ def weighted_agreement(K, L, w):
     >>> bool(np.isclose(weighted_agreement(K, L, np.array([2.0, 1.0, 1.0])), repeated))
     True
     """
+    K, L = weighted_centre(K, w), weighted_centre(L, w)
+    size = np.linalg.norm(K) * np.linalg.norm(L)
+    return float(np.sum(K * L) / size) if size else 0.0
+
+
+def weighted_centre(K, w):
+    """Return a Gram matrix centred with weights: means and entries count by them.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        A Gram matrix.
+    w : array of shape (n,)
+        The weights.
+
+    Returns
+    -------
+    array of shape (n, n)
+        The centred matrix; exactly 0 where K is constant but for rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.estimators.weights import weighted_centre
+    >>> 2 * weighted_centre(np.array([[1.0, 0.0], [0.0, 3.0]]), np.ones(2))
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
     p = w / w.sum()
-    root, sides = np.sqrt(np.outer(p, p)), []
-    for A in (K, L):
-        centred = root * (A - p @ A - (A @ p)[:, None] + p @ A @ p)
-        if np.linalg.norm(centred) <= 1e-12 * np.linalg.norm(root * A):
-            return 0.0
-        sides.append(centred / np.linalg.norm(centred))
-    return float(np.sum(sides[0] * sides[1]))
+    root = np.sqrt(np.outer(p, p))
+    centred = root * (K - p @ K - (K @ p)[:, None] + p @ K @ p)
+    constant = np.linalg.norm(centred) <= 1e-12 * np.linalg.norm(root * K)
+    return np.zeros_like(centred) if constant else centred

@@ -128,9 +128,9 @@ GROUPS = {
     "book/ismlit_book": ["book", "dask", "sympy"],
     "book/ismlit_book/experiments": ["book", "dask", "sympy", "deep", "peers"],
     "book": ["book", "dask", "sympy"],
-    "tools": ["book", "dask", "sympy", "site", "test"],
+    "tools": ["book", "dask", "sympy", "site", "test", "peers"],
     "tests/library": ["library", "dask", "sympy", "test"],
-    "tests": ["book", "dask", "sympy", "site", "test", "deep"],
+    "tests": ["book", "dask", "sympy", "site", "test", "deep", "peers"],
 }
 """What the code in a place may import."""
 

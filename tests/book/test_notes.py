@@ -89,7 +89,7 @@ def test_a_note_follows_what_is_stored(monkeypatch, afresh):
 
 
 def test_a_field_without_a_function_is_an_error():
-    with pytest.raises(KeyError, match="eq-5.2"):
+    with pytest.raises(KeyError, match=r"eq-5\.2"):
         filled("eq-5.2", "It is {value:.2f}.")
 
 

@@ -6,6 +6,7 @@ Without a built book or without Chromium the tests skip.
 import itertools
 
 import pytest
+from ismlit_book.record.ledger import counts, ledger
 
 from tools.print_book import SITE, serve
 
@@ -184,3 +185,195 @@ def test_pointing_at_the_graph_raises_no_error(visit):
     tab.wait_for_timeout(600)
     assert tab.faults == []
     assert tab.get_by_role("tooltip").count() == 0
+
+
+# ---------------------------------------------------------------- the front page
+
+
+def bottom(locator):
+    box = locator.bounding_box()
+    return box["y"] + box["height"]
+
+
+def test_the_front_page_is_one_screen(visit):
+    """What it is, its claims, the figure that moves, the library, and where to go on."""
+    tab = visit("book/intro.html")
+    article = tab.locator("article")
+    for part in (".verdict-counts", ".turning .heights", ".highlight-none pre"):
+        assert bottom(article.locator(part).first) < DESKTOP["height"], part
+    titles = article.locator("li > p > strong > a")
+    assert titles.count() == 3
+    assert max(bottom(titles.nth(k)) for k in range(3)) < DESKTOP["height"]
+    figure, words = article.locator(".turning").bounding_box(), article.locator("section > p").first
+    assert figure["x"] > words.bounding_box()["x"] + words.bounding_box()["width"], "beside"
+    said = tab.locator("body").inner_text().count("thesis that runs")
+    assert said == 1, "the title once"
+    if tab.locator(".run-here").count():
+        assert tab.locator(".run-here").bounding_box()["y"] > bottom(titles.first)
+
+
+def test_the_front_page_counts_what_the_ledger_does(visit):
+    tab = visit("book/intro.html", PHONE)
+    words = tab.locator(".verdict-counts").inner_text()
+    assert f"{len(ledger())} claims" in words
+    for verdict, number in counts().items():
+        assert f"{number} {verdict}" in words
+    widths = tab.locator(".verdict-bar > span").evaluate_all(
+        "parts => parts.map(part => part.getBoundingClientRect().width)"
+    )
+    shares = [number / len(ledger()) for number in counts().values()]
+    assert widths == pytest.approx([share * sum(widths) for share in shares], abs=1.5)
+    tab.locator(".verdict-counts").get_by_role("link", name="fails").click()
+    shown = tab.locator("table.ledger tbody tr:visible")
+    shown.first.wait_for()
+    assert shown.count() == counts()["fails"]
+
+
+# ---------------------------------------------------------------- code
+
+
+def test_imports_are_one_line_and_still_the_cell_s_code(visit):
+    """What is folded runs, and is there to be copied; opened, it is code as any other."""
+    tab = visit("book/ch5/problem.html")
+    folded = tab.locator("details.fold").first
+    pre = folded.locator("xpath=ancestor::pre")
+    assert pre.bounding_box()["height"] < 60
+    assert pre.evaluate("pre => pre.textContent").lstrip().startswith("import matplotlib")
+    assert folded.locator("summary").get_attribute("aria-label").startswith("Imports: ")
+    folded.locator("summary").click()
+    assert pre.bounding_box()["height"] > 100
+
+
+@pytest.mark.parametrize("page", ["ch5/problem", "howto/reduce"])
+def test_run_stands_below_the_code_on_a_phone(page, visit):
+    """It covers no line, and is large enough for a finger."""
+    tab = visit(f"book/{page}.html", PHONE)
+    if not tab.locator(".run-here").count():
+        pytest.skip("no Python in the built book")
+    boxes = tab.evaluate("""() => [...document.querySelectorAll(".run-here-try")]
+      .filter(button => button.checkVisibility()).map(button => {
+        const code = button.parentElement.querySelector("pre").getBoundingClientRect();
+        const { top, height } = button.getBoundingClientRect();
+        return [top - code.bottom, height];
+      })""")
+    assert boxes
+    assert min(gap for gap, _ in boxes) >= 0
+    assert min(height for _, height in boxes) >= 40
+
+
+def test_a_cell_that_goes_on_shows_it(visit):
+    """By a shadow at the box's edge, which the ground covers at the end of the line."""
+    tab = visit("book/ch5/problem.html", PHONE)
+    grounds = tab.evaluate("""() => [...document.querySelectorAll(".cell_input pre")]
+      .filter(code => code.scrollWidth > code.clientWidth)
+      .map(code => getComputedStyle(code).backgroundAttachment)""")
+    assert grounds and all(ground.startswith("local, local, scroll") for ground in grounds)
+
+
+# ---------------------------------------------------------------- figures and tables
+
+
+def test_figures_and_tables_stand_in_the_middle(visit):
+    """As formulas do."""
+    for page in ("ch5/problem", "howto/reduce", "ch5/index"):
+        off = visit(f"book/{page}.html").evaluate("""() => {
+          const middle = e => e.getBoundingClientRect().left + e.getBoundingClientRect().width / 2;
+          const centre = middle(document.querySelector("article"));
+          const parts = [".cell_output img", ".pst-scrollable-table-container > table",
+            "table.grid"].join();
+          return [...document.querySelectorAll(parts)].filter(e => e.checkVisibility())
+            .map(e => Math.abs(middle(e) - centre)).filter(by => by > 3);
+        }""")
+        assert off == [], page
+
+
+def test_a_table_s_row_keeps_its_headings_on_a_phone(visit):
+    tab = visit("book/ch5/index.html", PHONE)
+    said = tab.evaluate("""() => [...document.querySelectorAll("table td[data-label]")].map(
+      cell => [cell.dataset.label, getComputedStyle(cell, "::before").content])""")
+    seen = {label for label, content in said if label in content}
+    assert {"needs", "minutes"} <= seen
+
+
+@pytest.mark.parametrize("page", ["errata", "ch5/index", "ledger"])
+def test_nothing_jumps_while_a_page_is_read(page, visit):
+    """From its first moment on, and while it is scrolled through."""
+    tab = visit(f"book/{page}.html")
+    tab.evaluate("""() => {
+      window.shift = 0;
+      new PerformanceObserver(list => list.getEntries().forEach(e => { window.shift += e.value; }))
+        .observe({ type: "layout-shift", buffered: true });
+    }""")
+    for _ in range(12):
+        tab.mouse.wheel(0, 400)
+        tab.wait_for_timeout(250)
+    assert tab.evaluate("window.shift") < 0.1
+
+
+# ---------------------------------------------------------------- finding
+
+
+def test_the_search_stays_in_sight_and_says_where_one_is(visit):
+    tab = visit("book/ch6/rise.html")
+    box = tab.locator(".bd-sidebar-primary .search-button-field").bounding_box()
+    assert 0 <= box["y"] < 200
+    crumbs = tab.get_by_role("navigation", name="Breadcrumb")
+    assert crumbs.get_by_role("link", name="Chapter 6", exact=False).count() == 1
+    tab = visit("book/claims/eq-5.2.html")
+    crumbs = tab.get_by_role("navigation", name="Breadcrumb")
+    crumbs.get_by_role("link", name="The ledger of claims").click()
+    tab.wait_for_url("**/book/ledger.html")
+
+
+ASKED = {
+    "gaussian": {"ch5/kernels"},
+    "error": {"howto/install", "howto/leak", "howto/reduce"},
+    "missing values": {"howto/reduce"},
+    "my labels are numbers": {"howto/regress"},
+}
+
+
+@pytest.mark.parametrize("words, pages", ASKED.items())
+def test_words_of_a_reader_lead_to_a_page_that_answers(words, pages, visit):
+    """Among the best three; in groups, claims last."""
+    tab = visit(f"search.html?q={words.replace(' ', '+')}")
+    if not tab.locator("script[src*='search-records']").count():
+        pytest.skip("no MiniSearch in the built book (make book, with a network at the first time)")
+    best = tab.locator("#search-results ul").first.locator("a")
+    found = best.evaluate_all("links => links.map(link => link.getAttribute('href'))")
+    assert any(page in address for page in pages for address in found), found
+    groups = tab.locator("#search-results h2").all_text_contents()
+    assert "Claims" not in groups[:-1]
+
+
+def test_what_is_found_is_shown_while_one_types(visit):
+    tab = visit("book/ch1/question.html")
+    tab.keyboard.press("Control+k")
+    field = tab.locator("#pst-search-dialog input")
+    field.press_sequentially("choose sigma")
+    first = tab.locator("#pst-search-dialog li a").first
+    first.wait_for()
+    tab.wait_for_function(
+        "() => document.querySelector('#pst-search-dialog li a').href.includes('howto/choose')"
+    )
+    field.press("ArrowDown")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/book/howto/choose.html*")
+
+
+def test_the_graph_opens_on_a_map_that_is_seen_at_once(visit):
+    """All claims are above the fold of two screens; one leads to its chapter, drawn."""
+    tab = visit("book/graph.html")
+    tiles = tab.locator(".graph-map a[data-id]")
+    assert tiles.count() == len(ledger())
+    assert bottom(tab.locator(".graph-map")) < 1.6 * DESKTOP["height"]
+    tab.locator('.graph-map a[data-id="thm-5.1"]').click()
+    tab.locator("#graph-card").get_by_role("button", name="its chapter, drawn").click()
+    assert tab.locator('[data-view="5"] svg a.chosen').count() == 1
+    tab.locator("#claims-graph [name=view]").select_option("2")
+    assert tab.locator("#graph-card").is_hidden(), "it says what is not on the map"
+
+
+@pytest.mark.parametrize("old, new", [("ch5/phi", "ch5/gradient"), ("ch2/nmi", "ch3/nmi")])
+def test_an_old_address_leads_on(old, new, visit):
+    visit(f"book/{old}.html").wait_for_url(f"**/book/{new}.html")

@@ -5,7 +5,6 @@ import signal
 import threading
 import tracemalloc
 import warnings
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -235,8 +234,8 @@ def test_dataframes_keep_their_names():
 def test_what_cannot_take_a_collection_says_which_can(estimator):
     X, y = table(60)
     with pytest.raises(TypeError, match="SupervisedIKDR and ResponseIKDR with random_features"):
-        estimator(2).fit(in_blocks(X, 60), in_blocks(y, 60))
-    model = estimator(2).fit(X, None if estimator is UnsupervisedIKDR else y)
+        estimator(3).fit(in_blocks(X, 60), in_blocks(y, 60))
+    model = estimator(3).fit(X, None if estimator is UnsupervisedIKDR else y)
     with pytest.raises(TypeError, match=f"score of {estimator.__name__} takes no Dask"):
         model.score(in_blocks(X, 60))
 
@@ -348,35 +347,35 @@ def test_a_killed_worker_changes_nothing(step):
 # ---------------------------------------------------------------- files, and memory
 
 
-class Counted:
-    """Rows of an array, and which of them were asked for."""
+class Watched:
+    """Rows of an array, and the order in which they are read: a slice of it reads nothing yet."""
 
-    def __init__(self, X):
-        self.X, self.asked = X, []
-        self.shape, self.dtype = X.shape, X.dtype
+    def __init__(self, X, read, start=0):
+        self.X, self.read, self.start = X, read, start
 
     def __len__(self):
         return len(self.X)
 
+    def __getitem__(self, rows):
+        return Watched(self.X[rows], self.read, self.start + rows.start)
+
+    def __sub__(self, mean):
+        self.read += range(self.start, self.start + len(self.X))
+        return self.X - mean
+
     def mean(self, axis):
         return self.X.mean(axis=axis)
-
-    def __getitem__(self, rows):
-        self.asked.append(rows)
-        return self.X[rows]
 
 
 @pytest.mark.parametrize("classes", [2, 10])
 def test_a_visit_reads_the_rows_once_and_in_order(classes):
     """Whatever the classes, which are mixed in the file."""
     X, y = table(50_000, 3, classes)
-    problem = FeatureProblem(X, class_gamma(y), Gaussian(2.0), features=8)
-    seen = Counted(problem.X)
-    vars(problem)["_rows"] = ArrayRows(seen, y, classes)
-    problem.objective(np.eye(3)[:, :2])
-    ends = [(rows.start, rows.stop) for rows in seen.asked]
-    assert ends[0][0] == 0 and ends[-1][1] == len(X)
-    assert all(one[1] == other[0] for one, other in pairwise(ends))
+    problem, W, read = FeatureProblem(X, class_gamma(y), Gaussian(2.0), features=8), np.eye(3), []
+    expected = problem.objective(W[:, :2])
+    vars(problem)["_rows"] = ArrayRows(Watched(problem.X, read), y, classes, n_jobs=1)
+    assert problem.objective(W[:, :2]) == pytest.approx(expected)
+    assert read == list(range(len(X)))
 
 
 def test_a_row_in_a_file_costs_at_most_32_bytes_of_memory(tmp_path):

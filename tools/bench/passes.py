@@ -1,15 +1,8 @@
 """One pass over the pairs, and one Hessian product, against what no dense method can do without."""
 
-from functools import partial
-
 import numpy as np
-from ismlit_book.experiments.scaling import make_classes
-from joblib import parallel_config
 
-from ismlit.bandwidth import median_distance
 from ismlit.gamma import label_gamma
-from ismlit.geometry.frames import extreme_eigenvectors
-from ismlit.geometry.second_order import SecondOrder
 from ismlit.kernels import Gaussian
 from ismlit.objectives.plain import Problem
 from tools.bench.rows import Row, take_turns
@@ -43,7 +36,7 @@ def floor(X, B):
 
 
 def rows(quick):
-    """Ratios for both precisions and all sizes; many classes; many features."""
+    """Ratios for both precisions and all sizes."""
     for dtype in ("float64", "float32"):
         for n, d in SIZES[: 3 if quick else None]:
             problem, W = example(n, d, dtype)
@@ -54,64 +47,8 @@ def rows(quick):
                 "pass": lambda p=problem, W=W: p.objective_and_phi(W),
                 "product": lambda p=problem, W=W, Z=Z: p.gradient_derivative(W, Z),
             }
-            best = take_turns(runs, 20 if n == 2000 else 5, f"{dtype}, n = {n}, d = {d}")
+            best = take_turns(runs, 20 if n == 2000 else 5)
             size = f"n = {n}, d = {d}, {dtype}"
             most = 1.5 if d >= 100 else 2.0
             yield Row(f"one pass / floor, {size}", best["pass"] / best["floor"], most)
             yield Row(f"Hessian product / pass, {size}", best["product"] / best["pass"], 2)
-    yield from class_rows()
-    if not quick:
-        yield from wide_rows()
-
-
-def class_rows(n=3000, d=50, q=3):
-    """Gamma's tiles from a table of pairs of classes: their number hardly matters."""
-    rng = np.random.default_rng(0)
-    X, W = rng.standard_normal((n, d)), np.linalg.qr(rng.standard_normal((d, q)))[0]
-    of = {k: Problem(X, label_gamma(np.arange(n) % k), Gaussian(2.0)) for k in (2, 1000)}
-    for kind in ("objective_and_phi", "objective_and_gradient"):
-        runs = {k: lambda p=p, kind=kind: getattr(p, kind)(W) for k, p in of.items()}
-        best = take_turns(runs, 10, kind)
-        work = f"1000 classes / 2 classes, {kind}, n = {n}"
-        yield Row(work, best[1000] / best[2], 1.3)
-
-
-def wide_rows(n=2000, d=2000, q=5):
-    """What is left to do with Phi, where it is large: a step, and a test of the second order."""
-    rng = np.random.default_rng(0)
-    X, W = rng.standard_normal((n, d)), np.linalg.qr(rng.standard_normal((d, q)))[0]
-    problem = Problem(X, label_gamma(np.arange(n) % 4), Gaussian(np.sqrt(2 * q)))
-    phi = problem.phi(W)
-    runs = {
-        "pass": lambda: problem.objective_and_phi(W),
-        "vectors": lambda: extreme_eigenvectors(phi, q, "LA"),
-        "second": lambda: SecondOrder(problem, W, phi)._preconditioner(),
-    }
-    best = take_turns(runs, 2, "wide")
-    size = f"n = {n}, d = {d}"
-    yield Row(f"eigenvectors of Phi / pass, {size}", best["vectors"] / best["pass"], 2)
-    yield Row(f"second order made ready / pass, {size}", best["second"] / best["pass"], 2)
-
-
-def dask_rows(quick):
-    """One pass on two threads, and on a Dask cluster of two local workers."""
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster),
-    ):
-        for n in (1000, 4000) if quick else (1000, 4000, 12_000):
-            X, y = make_classes(n, 50, 4)
-            problem = Problem(X, label_gamma(y), Gaussian(median_distance(X)), n_jobs=2)
-            W = np.linalg.qr(np.random.default_rng(0).standard_normal((50, 3)))[0]
-            threads = partial(problem.objective_and_phi, W)
-
-            def on_dask(run=threads):
-                with parallel_config(backend="dask"):
-                    return run()
-
-            best = take_turns({"threads": threads, "dask": on_dask}, 3, f"Dask, n = {n}")
-            note = f"{1000 * (best['dask'] - best['threads']):.0f} ms more a pass"
-            work = f"a pass on two Dask workers / on two threads, n = {n}"
-            yield Row(work, best["dask"] / best["threads"], note=note)

@@ -19,6 +19,7 @@ from urllib.parse import quote
 from docutils import nodes
 from ismlit_book import files
 from ismlit_book.experiments import report
+from ismlit_book.figures.verdict_bar import bar
 from ismlit_book.record.cells import cells, known, notebooks
 from ismlit_book.record.evidence import KNOWN
 from ismlit_book.record.ledger import (
@@ -80,6 +81,7 @@ class Verdicts:
             "known": lambda c: _known().get(c.id, ("", "")),
             "numbers": lambda c: _numbers().get(c.id, []),
             "tally": tally,
+            "bar": bar,
         }
 
     @cached_property
@@ -308,6 +310,11 @@ def _claim_pages(app):
     slot = {name: f"@@{name}@@" for name in SLOTS}
     beside = lambda way: dict(title=slot[way], link=slot[f"{way}-link"])
     context = dict(title=slot["title"], body=slot["body"], display_toc=False)
+    up = dict(record="record/index", ledger="ledger")
+    context["parents"] = [
+        dict(title=title, link=f"../{up[name]}.html")
+        for name, title in (("record", "The record"), ("ledger", "The ledger of claims"))
+    ]
     page = f"{FOLDER}/{SHELL}"
     shared = environment({}).get_template("head.html.j2")  # as sphinxext.opengraph has it of a text
     metatags = shared.render(page=page, slot=slot, config=app.config)

@@ -1,7 +1,7 @@
-"""Pictures by which the project is shared: two of the front page's example, one of three methods.
+"""Pictures that are files: those of the front page's cards, and by which the project is shared.
 
-``python -m ismlit_book.figures.front`` draws the one that other sites show with a link to it, the
-one that moves, and the README's.
+``python -m ismlit_book.figures.front`` draws the three of the cards, the one that other sites show
+with a link to this one, the one that moves, and the README's.
 """
 
 import io
@@ -78,6 +78,44 @@ def compared():
     return figure
 
 
+def cards():
+    """The pictures of the front page's cards, {name: figure}: to learn, to use, to check."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+    from ismlit import Gaussian, SupervisedIKDR, gram
+    from ismlit.datasets import make_rings
+    from matplotlib.colors import ListedColormap
+
+    from ismlit_book.figures.plots import look
+    from ismlit_book.figures.verdict_bar import COLOURS
+    from ismlit_book.record.ledger import VERDICTS, ledger
+
+    size = dict(figsize=(3, 1.5), layout="constrained")
+    X, y, _ = make_rings(120, 6, random_state=0)
+    Z = SupervisedIKDR(2).fit_transform(X, y)
+    order = np.lexsort((np.arctan2(*Z.T), y))  # around each ring
+    learn, (left, right) = plt.subplots(1, 2, **size)
+    left.imshow(gram(Gaussian(1.0), Z[order[::2]]), cmap="Blues")
+    right.imshow(np.equal.outer(y[order[::2]], y[order[::2]]), cmap="Blues", vmax=1.4)
+    use, (before, after) = plt.subplots(1, 2, **size)
+    for ax, seen in ((before, X[:, -2:]), (after, Z)):
+        for k in range(2):
+            ax.plot(*seen[y == k].T, ls="", **(look(k) | {"ms": 2.5}))
+        ax.set_box_aspect(1)
+    check, ax = plt.subplots(**size)
+    verdicts = [VERDICTS.index(claim.verdict) for claim in ledger().values()]
+    across = 45
+    wanted = across * -(-len(verdicts) // across)
+    filled = np.array(verdicts + [np.nan] * (wanted - len(verdicts))).reshape(-1, across)
+    palette = ListedColormap([COLOURS[verdict] for verdict in VERDICTS])
+    ax.imshow(filled, cmap=palette, vmin=-0.5, vmax=len(VERDICTS) - 0.5)
+    for figure in (learn, use, check):
+        for ax in figure.axes:
+            ax.set(xticks=[], yticks=[])
+            ax.spines[:].set_visible(False)
+    return {"learn": learn, "use": use, "check": check}
+
+
 def picture(figure, dpi):
     """A figure as PNG of 64 colours, in bytes; it is closed."""
     import matplotlib.pyplot as plt
@@ -91,11 +129,16 @@ def picture(figure, dpi):
 
 
 def draw(steps=9):
-    """Write ``social.png``, ``turning.gif`` and ``three-methods.png`` into ``book/static``."""
+    """Write the cards' drawings, ``social.png``, ``turning.gif`` and ``three-methods.png``."""
     from PIL import Image
+
+    from ismlit_book.figures.display import drawing as drawing_for_both
 
     if not is_checkout():
         raise SystemExit("no book here: run this in a clone of the repository")
+    for name, figure in cards().items():
+        path = pages() / "static" / f"card-{name}.svg"
+        path.write_text(drawing_for_both(figure) + "\n", encoding="utf8")
     frames = []
     for step in range(steps + 1):
         figure = drawing(step)

@@ -1,0 +1,119 @@
+"""A fit on a local Dask cluster whose two workers cannot hold the table, one of them killed.
+
+``python -m tools.bench.cluster ROWS MEMORY`` runs it alone, for other sizes.
+"""
+
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from tools.bench.blocks import block
+
+from ismlit import SupervisedIKDR
+from tools.bench.rows import Row
+
+D, CLASSES, ROWS_OF_BLOCK = 50, 4, 100_000
+OPTIONS = dict(bandwidth=3.0, random_features=256, random_state=0)
+
+
+def table_on_disk(folder, n):
+    """n rows in files, made one by one, and their labels: two lazy Dask arrays."""
+    import dask
+    import dask.array as da
+
+    made = {"X": [], "y": []}
+    rows = min(n, ROWS_OF_BLOCK)
+    for number in range(n // rows):
+        for name, part in zip("Xy", block(number, rows, D, CLASSES), strict=True):
+            path = Path(folder) / f"{name}{number}.npy"
+            np.save(path, part)
+            shape = part.shape
+            read = da.from_delayed(dask.delayed(np.load)(path), shape, part.dtype)
+            made[name].append(read)
+    return da.concatenate(made["X"]), da.concatenate(made["y"])
+
+
+@contextmanager
+def watched(processes, every=0.1):
+    """The most memory, in MB, that each of some processes takes while the context is open."""
+    import psutil
+
+    most, done = dict.fromkeys(processes, 0.0), threading.Event()
+
+    def watch():
+        while not done.wait(every):
+            for name, pids in processes.items():
+                for pid in pids():
+                    try:
+                        now = psutil.Process(pid).memory_info().rss / 1e6
+                    except psutil.NoSuchProcess:
+                        continue
+                    most[name] = max(most[name], now)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield most
+    finally:
+        done.set()
+        thread.join()
+
+
+def fit_on_workers(n, memory, kill_at=3):
+    """What a fit of n rows takes on two workers of so much memory, and the fitted model.
+
+    One worker is killed after the step `kill_at`. The bytes sent are all those of the loopback
+    device: nothing else should use it meanwhile.
+    """
+    import psutil
+    from distributed import Client, LocalCluster
+
+    sent = lambda: psutil.net_io_counters(pernic=True)["lo"].bytes_sent / 1e6
+    options = dict(n_workers=2, threads_per_worker=1, memory_limit=memory, dashboard_address=None)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        LocalCluster(**options) as cluster,
+        Client(cluster) as client,
+    ):
+        X, y = table_on_disk(folder, n)
+        killed, steps = list(client.run(os.getpid).values()), []
+
+        def on_step(at):
+            steps.append(at.J)
+            if len(steps) == kill_at:
+                os.kill(killed[0], signal.SIGKILL)
+
+        workers = lambda: [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
+        before, start = sent(), time.perf_counter()
+        with watched({"client": lambda: [os.getpid()], "worker": workers}) as most:
+            model = SupervisedIKDR(2, callback=on_step, **OPTIONS).fit(X, y)
+        passes = model.result_.n_passes
+        found = dict(most, seconds=time.perf_counter() - start, passes=passes)
+        found |= {"sent": (sent() - before) / passes}
+        alive = set(client.run(os.getpid).values())
+        found |= {"killed": killed[0] not in alive}
+        return found, model
+
+
+def rows(quick):
+    """Memory of the client, megabytes a pass, and seconds, with one worker killed."""
+    n, memory = (10**6, "500MiB") if quick else (10**7, "700MiB")
+    found, model = fit_on_workers(n, memory)
+    if not (found["killed"] and model.converged_):
+        raise RuntimeError(f"the worker lived or the fit did not converge: {found}")
+    size = f"{n:.0e} x {D} on two workers of {memory}".replace("e+0", "0^")
+    note = f"{found['passes']} passes, one worker killed"
+    yield Row(f"{size}: memory of the client", found["client"], 300, unit=" MB", note=note)
+    yield Row(f"{size}: memory of a worker", found["worker"], unit=" MB")
+    yield Row(f"{size}: sent a pass", found["sent"], 10, unit=" MB")
+    yield Row(f"{size}: whole fit", found["seconds"], unit=" s")
+
+
+if __name__ == "__main__":
+    print(fit_on_workers(int(float(sys.argv[1])), sys.argv[2])[0])
