@@ -398,7 +398,7 @@ def one_hot(y: ArrayLike) -> np.ndarray:
     if len(classes) < 2:
         raise ValueError(
             f"y must hold at least two classes, got only {classes.tolist()}: with one class "
-            "Gamma = 0 and there is nothing to depend on"
+            "there is nothing to tell apart"
         )
     return np.eye(len(classes))[index]
 
