@@ -85,7 +85,7 @@ def median_distance(
     if median == 0:
         raise ValueError(
             "the median distance is 0: at least half of all pairs of rows coincide; "
-            "remove duplicate rows or give sigma yourself"
+            "remove duplicate rows, or give bandwidth a number, or 'self_tuning'"
         )
     return float(median)
 
@@ -99,8 +99,20 @@ def _weighted_median(values, weights):
     return (values[low] + values[high]) / 2
 
 
-def neighbour_distance(X, k=7):
-    """Distance of each row of X (n, d) to its k-th neighbour, shape (n,): local bandwidths.
+def neighbour_distance(X: ArrayLike, k: int = 7) -> np.ndarray:
+    """Return the distance of each row to its k-th neighbour, which serves as its bandwidth.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Samples in rows.
+    k : int, default=7
+        Which neighbour; the row itself does not count.
+
+    Returns
+    -------
+    array of shape (n,)
+        The distances, in the units of X.
 
     Examples
     --------
@@ -113,21 +125,28 @@ def neighbour_distance(X, k=7):
 
 
 def projected_distance(X, q, rank=None, **options):
-    """The median distance that a projection of X (n, d) to q dimensions has on the average.
+    """Return the median distance that a projection of X has on the average.
 
-    ``median_distance(X) * sqrt(q / rank)``: of a squared distance between samples that vary in so
-    many directions a random projection keeps the share q / rank. For a kernel that sees only q of
-    them the full median is too wide. Claim: new-projected-bandwidth.
+    It is ``median_distance(X) * sqrt(q / rank)``. Where samples vary in `rank` directions, a
+    random projection keeps the share q / rank of their squared distance. For a kernel that sees
+    only q of them the full median is too wide.
 
     Parameters
     ----------
     X : array of shape (n, d)
+        Samples in rows.
     q : int
+        Dimension of the projection.
     rank : int, optional
-        The number of directions in which X varies: d less the columns that are constant, copied
-        or determined by others. Counted when None.
-    options
+        The number of directions in which X varies: d less the columns that are constant, copied or
+        determined by others. Counted when None.
+    **options : dict
         As for `median_distance`.
+
+    Returns
+    -------
+    float
+        The distance, in the units of X.
 
     Examples
     --------
@@ -143,10 +162,22 @@ def projected_distance(X, q, rank=None, **options):
 
 
 def self_tuning_kernel(X, neighbours=7):
-    """The self-tuning kernel ``exp(-|x_i - x_j|² / s_i s_j)`` of Zelnik-Manor and Perona (2004).
+    """Return the self-tuning kernel ``exp(-|x_i - x_j|^2 / s_i s_j)``.
 
-    s_i is the distance to the 7th neighbour, at least a thousandth of the median one (of the median
-    distance, where all rows have seven twins). Claim: new-local-start.
+    The bandwidth s_i is the distance of row i to its 7th neighbour. It is at least a thousandth of
+    the median one (of the median distance, where all rows have seven twins).
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Samples in rows.
+    neighbours : int, default=7
+        Which neighbour.
+
+    Returns
+    -------
+    RelativeGaussian
+        The kernel for these rows.
 
     See Also
     --------
@@ -177,16 +208,33 @@ def self_tuning_kernel(X, neighbours=7):
 
 
 def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2, *, second=None):
-    """The sigma in [low, high] whose Gaussian Gram matrix K scores best, and its score.
+    """Search for the bandwidth whose Gaussian Gram matrix scores best.
 
-    squares (n, n): squared distances. ``score(K)`` is maximised over a log grid, then by a
-    bounded search between the neighbours of the best point, to `tol` in log sigma.
+    The score is maximised over a logarithmic grid, and then by a bounded search between the
+    neighbours of the best point.
 
     Parameters
     ----------
+    squares : array of shape (n, n)
+        Squared distances.
+    score : callable ``score(K)``
+        What is maximised.
+    low, high : float
+        Where to search.
+    grid : int, default=26
+        Points of the grid.
+    tol : float, default=1e-2
+        Accuracy in log sigma.
     second : callable, optional
         Breaks near ties: of all bandwidths that were tried and score within 0.01 of the best, the
         widest whose ``second(K)`` is within 1 % of the largest is taken, and its score returned.
+
+    Returns
+    -------
+    sigma : float
+        The bandwidth.
+    value : float
+        Its score.
 
     Raises
     ------
@@ -244,7 +292,31 @@ KNOWN_AS = {"rbf": "gaussian", "poly": "polynomial", "dot": "linear", "euclidean
 
 
 def as_bandwidth(bandwidth, X, q=None, rank=None, sample_weight=None):
-    """A bandwidth in the units of X (n, d): a number, a name of `DISTANCES`, or a function of X."""
+    """Return a bandwidth from what a user gives as one.
+
+    Parameters
+    ----------
+    bandwidth : float, str or callable
+        A number, a name of `DISTANCES`, or a function of X.
+    X : array of shape (n, d)
+        The data that the kernel sees.
+    q : int, optional
+        Dimension of the projection.
+    rank : int, optional
+        The number of directions in which X varies.
+    sample_weight : array of shape (n,), optional
+        How much each row counts.
+
+    Returns
+    -------
+    float
+        The bandwidth, in the units of X.
+
+    Raises
+    ------
+    ValueError
+        If it is none of the three.
+    """
     if isinstance(bandwidth, str) and bandwidth in DISTANCES:
         how = dict(max_samples=MEDIAN_SUBSAMPLE, sample_weight=sample_weight)
         return DISTANCES[bandwidth](X, q, rank, **how)
@@ -332,8 +404,19 @@ def as_kernel(
     return Gaussian(scale * as_bandwidth(bandwidth, X, q, rank, sample_weight))
 
 
-def kernel_hint(name):
-    """ "; did you mean ...?" where a known name is near."""
+def kernel_hint(name: object) -> str:
+    """Return the end of an error message: which kernel may have been meant.
+
+    Parameters
+    ----------
+    name : object
+        What was given.
+
+    Returns
+    -------
+    str
+        "; did you mean ...?" where a known name is near, else nothing.
+    """
     name = str(name)
     near = [KNOWN_AS[name]] if name in KNOWN_AS else difflib.get_close_matches(name, KERNELS, 1)
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import column_or_1d
 
+from ismlit.gamma import Gamma
 from ismlit.grams import ConstantKernelError, gram
 
 
@@ -14,8 +17,18 @@ def _gram_of(data):
     return gram_of_labels(data) if data.ndim == 1 else data
 
 
-def gram_of_labels(y):
-    """K_Y = Y Y' of labels y: 1 where two samples share their class.
+def gram_of_labels(y: Any) -> np.ndarray:
+    """Return the Gram matrix of labels: 1 for two samples of one class, else 0.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels of any kind.
+
+    Returns
+    -------
+    array of shape (n, n)
+        YY' of the indicator matrix Y.
 
     Examples
     --------
@@ -29,16 +42,27 @@ def gram_of_labels(y):
     return (y[:, None] == y).astype(float)
 
 
-def hsic(K, L, *, estimator="biased"):
-    """Hilbert-Schmidt independence criterion of two Gram matrices (n, n). Claim: eq-2.9.
+def hsic(K: Any, L: Any, *, estimator: str = "biased") -> float:
+    """Measure the dependence of two variables: the Hilbert-Schmidt independence criterion.
 
     Parameters
     ----------
-    K, L : arrays of shape (n, n), or 1-D labels (then K = YY')
-    estimator : {"biased", "unbiased"}
-        "biased": Tr(KHLH) / (n-1)^2, as in the thesis; its mean under independence is of
-        order 1/n, not 0. "unbiased": the U-statistic of Song et al. (2012), n >= 4, which
-        may be negative.
+    K, L : arrays of shape (n, n), or of shape (n,)
+        Gram matrices of the two, or 1-D labels (then K = YY').
+    estimator : {"biased", "unbiased"}, default="biased"
+        "biased": Tr(KHLH) / (n-1)^2, as in the thesis; its mean under independence is of order
+        1/n, not 0. "unbiased": the U-statistic of Song et al. (2012), n >= 4, which may be
+        negative.
+
+    Returns
+    -------
+    float
+        The larger, the more they depend; its size hangs on the kernels.
+
+    Raises
+    ------
+    ValueError
+        If the matrices are not square and of one size, or there are too few samples.
 
     See Also
     --------
@@ -76,7 +100,7 @@ def hsic(K, L, *, estimator="biased"):
     return float(value / (n * (n - 3)))
 
 
-def normalized_hsic(K, L, *, estimator="biased"):
+def normalized_hsic(K: Any, L: Any, *, estimator: str = "biased") -> float:
     """HSIC divided by the HSIC of each with itself: from 0 to 1 for positive semidefinite K, L.
 
     Parameters
@@ -130,7 +154,7 @@ def normalized_hsic(K, L, *, estimator="biased"):
     return hsic(K, L, estimator=estimator) / np.sqrt(own[0] * own[1])
 
 
-def cka(X, Z, *, kernel=None, estimator="unbiased"):
+def cka(X: Any, Z: Any, *, kernel: Any = None, estimator: str = "unbiased") -> float:
     """Centred kernel alignment of two sets of features of the same rows, such as two layers.
 
     Parameters
@@ -179,8 +203,18 @@ def cka(X, Z, *, kernel=None, estimator="unbiased"):
     return float(normalized_hsic(K, L, estimator=estimator))
 
 
-def double_centre(K):
-    """HKH of K (n, n), without H.
+def double_centre(K: np.ndarray) -> np.ndarray:
+    """Return HKH: the matrix with row and column means 0.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        A matrix.
+
+    Returns
+    -------
+    array of shape (n, n)
+        The centred matrix; H is not formed.
 
     Examples
     --------
@@ -198,7 +232,12 @@ def double_centre(K):
 
 
 class Alignment:
-    """Normalised HSIC of a Gram matrix with labels, in one pass over K. Claim: eq-6.14.
+    """Normalised HSIC of a Gram matrix with labels, in one pass over the matrix.
+
+    Parameters
+    ----------
+    gamma : Gamma
+        Of the labels.
 
     Examples
     --------
@@ -211,7 +250,7 @@ class Alignment:
     [0.15, 0.79, 0.67]
     """
 
-    def __init__(self, gamma):
+    def __init__(self, gamma: Gamma) -> None:
         self.F = gamma.F
         self.size = np.linalg.norm(gamma.F.T @ gamma.F)
 
@@ -222,6 +261,17 @@ class Alignment:
             return 0.0
         return self.trace(K) / float(np.sqrt(centred) * self.size)
 
-    def trace(self, K):
-        """Tr(Gamma K), the HSIC that is not normalised."""
+    def trace(self, K: np.ndarray) -> float:
+        """Return Tr(Gamma K), the HSIC that is not normalised.
+
+        Parameters
+        ----------
+        K : array of shape (n, n)
+            A Gram matrix.
+
+        Returns
+        -------
+        float
+            The trace.
+        """
         return float(np.sum(self.F * (K @ self.F)))

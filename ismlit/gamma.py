@@ -9,9 +9,10 @@ from __future__ import annotations
 import numbers
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 from scipy.linalg import eigh, svd
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_array, column_or_1d
@@ -57,13 +58,13 @@ class Gamma:
         object.__setattr__(self, "s", s.astype(F.dtype))
 
     @property
-    def n(self):
-        """Number of samples."""
+    def n(self) -> int:
+        """The number of samples."""
         return len(self.F)
 
     @property
-    def norm_bound(self):
-        """A bound of the spectral norm."""
+    def norm_bound(self) -> float:
+        """The bound ``sum |s_k| |F_k|^2`` of the spectral norm."""
         return float(np.sum(np.abs(self.s) * np.sum(self.F**2, axis=0)))
 
     @cached_property
@@ -85,8 +86,21 @@ class Gamma:
         left, right = self._sides
         return left[first] @ right[:, first], codes
 
-    def tile(self, rows, columns, out=None):
-        """The block ``Gamma[rows, columns]`` for two slices, written to `out` if given."""
+    def tile(self, rows: slice, columns: slice, out: np.ndarray | None = None) -> np.ndarray:
+        """Return a block of the matrix.
+
+        Parameters
+        ----------
+        rows, columns : slice
+            Which rows and columns.
+        out : array, optional
+            Where it is written.
+
+        Returns
+        -------
+        array
+            ``Gamma[rows, columns]``.
+        """
         if self._by_class is not None:
             table, codes = self._by_class
             return np.take(table[codes[rows]], codes[columns], axis=1, out=out, mode="clip")
@@ -111,21 +125,60 @@ class Gamma:
         """Gamma V for V of shape (n, m), in O(n r m)."""
         return (self.F * self.s) @ (self.F.T @ V)
 
-    def between(self, V):
-        """V' Gamma V (m, m) for V of shape (n, m), in O(n r m)."""
+    def between(self, V: np.ndarray) -> np.ndarray:
+        """Return V' Gamma V, in time O(n r m).
+
+        Parameters
+        ----------
+        V : array of shape (n, m)
+            Vectors.
+
+        Returns
+        -------
+        array of shape (m, m)
+            The product.
+        """
         seen = self.F.T @ V
         return seen.T @ (self.s[:, None] * seen)
 
-    def sample(self, rows):
-        """Gamma of some of the samples."""
+    def sample(self, rows: np.ndarray) -> Gamma:
+        """Return the Gamma of some of the samples.
+
+        Parameters
+        ----------
+        rows : array of int
+            Which samples are kept.
+
+        Returns
+        -------
+        Gamma
+            With the same weights s.
+        """
         return Gamma(self.F[rows], self.s)
 
-    def astype(self, dtype):
-        """The same Gamma in another floating-point type."""
+    def astype(self, dtype: DTypeLike) -> Gamma:
+        """Return the same Gamma in another floating-point type.
+
+        Parameters
+        ----------
+        dtype : dtype
+            Single or double precision.
+
+        Returns
+        -------
+        Gamma
+            The same numbers.
+        """
         return Gamma(self.F.astype(dtype), self.s)
 
-    def to_dense(self):
-        """The n x n array; for theory and small n only."""
+    def to_dense(self) -> np.ndarray:
+        """Return the n x n array, for theory and small n only.
+
+        Returns
+        -------
+        array of shape (n, n)
+            The matrix.
+        """
         return self.tile(slice(None), slice(None))
 
 
@@ -163,35 +216,100 @@ class DenseGamma:
     n = property(lambda self: len(self.array))
     norm_bound = property(lambda self: float(np.linalg.norm(self.array)))
 
-    def tile(self, rows, columns, out=None):
-        """The block ``Gamma[rows, columns]`` for two slices; `out` is not needed."""
+    def tile(self, rows: slice, columns: slice, out: np.ndarray | None = None) -> np.ndarray:
+        """Return a block of the matrix.
+
+        Parameters
+        ----------
+        rows, columns : slice
+            Which rows and columns.
+        out : array, optional
+            Not needed here.
+
+        Returns
+        -------
+        array
+            ``Gamma[rows, columns]``.
+        """
         return self.array[rows, columns]
 
     def __matmul__(self, V):
         """Gamma V."""
         return self.array @ V
 
-    def between(self, V):
-        """V' Gamma V (m, m)."""
+    def between(self, V: np.ndarray) -> np.ndarray:
+        """Return V' Gamma V.
+
+        Parameters
+        ----------
+        V : array of shape (n, m)
+            Vectors.
+
+        Returns
+        -------
+        array of shape (m, m)
+            The product.
+        """
         return V.T @ (self.array @ V)
 
-    def sample(self, rows):
-        """Gamma of some of the samples."""
+    def sample(self, rows: np.ndarray) -> DenseGamma:
+        """Return the Gamma of some of the samples.
+
+        Parameters
+        ----------
+        rows : array of int
+            Which samples are kept.
+
+        Returns
+        -------
+        DenseGamma
+            Their block.
+        """
         return DenseGamma(self.array[np.ix_(rows, rows)])
 
-    def astype(self, dtype):
-        """The same Gamma in another floating-point type."""
+    def astype(self, dtype: DTypeLike) -> DenseGamma:
+        """Return the same Gamma in another floating-point type.
+
+        Parameters
+        ----------
+        dtype : dtype
+            Single or double precision.
+
+        Returns
+        -------
+        DenseGamma
+            The same numbers.
+        """
         return DenseGamma(self.array.astype(dtype))
 
-    def to_dense(self):
-        """The array itself."""
+    def to_dense(self) -> np.ndarray:
+        """Return the array itself.
+
+        Returns
+        -------
+        array of shape (n, n)
+            The matrix.
+        """
         return self.array
 
 
-def distinct_rows(F):
-    """First occurrence (g,) of each distinct row of F (n, r), and which one each row is (n,).
+def distinct_rows(F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Find the distinct rows of an array.
 
-    Column by column, with the codes of those before: no projection rounds equal rows apart.
+    It goes column by column, with the codes of those before, so that no projection rounds equal
+    rows apart.
+
+    Parameters
+    ----------
+    F : array of shape (n, r)
+        The rows.
+
+    Returns
+    -------
+    first : array of shape (g,)
+        Where each distinct row occurs first.
+    codes : array of shape (n,)
+        Which of them each row is.
 
     Examples
     --------
@@ -208,8 +326,23 @@ def distinct_rows(F):
     return first, code
 
 
-def as_gamma(gamma):
-    """A Gamma object from a Gamma, a DenseGamma, or a symmetric array.
+def as_gamma(gamma: Any) -> Gamma | DenseGamma:
+    """Return a Gamma from what a user gives as one.
+
+    Parameters
+    ----------
+    gamma : Gamma, DenseGamma, or symmetric array of shape (n, n)
+        What was given.
+
+    Returns
+    -------
+    Gamma or DenseGamma
+        Itself, or an array as a DenseGamma.
+
+    Raises
+    ------
+    ValueError
+        For labels, or an array that is not symmetric.
 
     Examples
     --------
@@ -232,8 +365,18 @@ def as_gamma(gamma):
 # ---------------------------------------------------------------- one builder per paradigm
 
 
-def one_hot(y):
-    """Indicator matrix Y (n, k) of labels y, any 1-D array; columns in sorted label order.
+def one_hot(y: ArrayLike) -> np.ndarray:
+    """Turn labels into columns of zeros and ones, one a class.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels of any kind.
+
+    Returns
+    -------
+    array of shape (n, k)
+        The indicator matrix Y; its columns are in the sorted order of the classes.
 
     Raises
     ------
@@ -255,7 +398,7 @@ def one_hot(y):
     if len(classes) < 2:
         raise ValueError(
             f"y must hold at least two classes, got only {classes.tolist()}: with one class "
-            "Gamma = 0 and there is nothing to depend on"
+            "there is nothing to tell apart"
         )
     return np.eye(len(classes))[index]
 
@@ -355,13 +498,13 @@ def response_gamma(
     -------
     Gamma
 
-    Notes
-    -----
-    By Nystroem's formula with the responses at up to 200 rows, evenly spaced in their order.
-
     See Also
     --------
     label_gamma : of class labels, or of slices of a response.
+
+    Notes
+    -----
+    By Nystroem's formula with the responses at up to 200 rows, evenly spaced in their order.
 
     References
     ----------
@@ -390,8 +533,18 @@ def response_gamma(
     return Gamma(F, np.ones(F.shape[1]))
 
 
-def embedding_gamma(U):
-    """Gamma of a spectral embedding U (n, c).
+def embedding_gamma(U: ArrayLike) -> Gamma:
+    """Return the Gamma of a spectral embedding: HUU'H.
+
+    Parameters
+    ----------
+    U : array of shape (n, c)
+        The embedding.
+
+    Returns
+    -------
+    Gamma
+        Centred.
 
     Examples
     --------
@@ -408,12 +561,24 @@ def embedding_gamma(U):
     return Gamma(F, np.ones(F.shape[1]))
 
 
-def guidance_gamma(y, weight):
-    """``weight * F F'`` of labels y (n,), -1 for unknown, or of scores y (n, r).
+def guidance_gamma(y: ArrayLike, weight: float) -> Gamma:
+    """Return the Gamma of what is known of some samples: ``weight * F F'``.
 
-    A negative weight asks for what does not depend on y. F holds the centred columns (over the
-    known rows; 0 elsewhere), scaled to spectral norm 1. Labels may be words; in an array of
-    objects None is unknown too.
+    F holds the centred columns of the indicators (over the known rows; 0 elsewhere) or of the
+    scores, scaled to spectral norm 1. A negative weight asks for what does not depend on y.
+
+    Parameters
+    ----------
+    y : array of shape (n,) or (n, r)
+        Labels, numbers or words, with -1 where nothing is known, or None in an array of objects;
+        or real scores.
+    weight : float
+        The factor.
+
+    Returns
+    -------
+    Gamma
+        Centred.
 
     Raises
     ------
@@ -436,21 +601,31 @@ def guidance_gamma(y, weight):
         Y = one_hot(y[known])
         F = np.zeros((len(y), Y.shape[1]))
         F[known] = centre(Y)
-        spread = 1.0
+        spread: Any = 1.0
     else:
         F = centre(y.astype(float))
         spread = np.linalg.norm(y.astype(float))
-    size = np.linalg.norm(F, 2)
+    size = float(np.linalg.norm(F, 2))
     if size <= 1e-10 * spread:
         raise ValueError("the scores are constant: they say nothing of the samples")
     return Gamma(F / size, np.full(F.shape[1], float(weight)))
 
 
-def labels_of_a_column(y):
-    """y as labels (n,) where it is a column of labels and not of scores; else as it is.
+def labels_of_a_column(y: np.ndarray) -> np.ndarray:
+    """Return a column of labels as labels, and a column of scores as it is.
 
     A column of integers or words holds labels. So does one of floating-point numbers that are all
     whole, with -1 and nothing else below 0: so pandas stores labels of which some are missing.
+
+    Parameters
+    ----------
+    y : array of shape (n,) or (n, r)
+        Labels or scores.
+
+    Returns
+    -------
+    array of shape (n,) or (n, r)
+        The first shape for labels.
 
     Examples
     --------
@@ -468,10 +643,23 @@ def labels_of_a_column(y):
     return column_or_1d(y, warn=True)
 
 
-def known_labels(y):
-    """Which of the labels y (n,) are known: not -1, not NaN, not None in an array of objects.
+def known_labels(y: np.ndarray) -> Any:
+    """Return which labels are known: not -1, not NaN, not None in an array of objects.
 
-    None for scores, y of shape (n, r).
+    Parameters
+    ----------
+    y : array of shape (n,) or (n, r)
+        Labels or scores.
+
+    Returns
+    -------
+    array of shape (n,), or None
+        True where a label is known. None for scores.
+
+    Raises
+    ------
+    ValueError
+        If -1 stands as text among words.
 
     Examples
     --------

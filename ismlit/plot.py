@@ -260,7 +260,19 @@ def plot_bandwidths(search: Any, ax: Axes | None = None) -> Axes:
 
 
 def named(labels, names=None):
-    """{label: name} of sorted labels; a ValueError for a list that cannot be that of them.
+    """Return a name for each label, and refuse a list that cannot be one of names.
+
+    Parameters
+    ----------
+    labels : array of shape (k,)
+        The labels, sorted.
+    names : sequence or mapping, optional
+        Their names in the same order, or by label; the labels themselves when None.
+
+    Returns
+    -------
+    dict
+        A name for each label.
 
     Examples
     --------

@@ -35,7 +35,22 @@ DOMINANT = 0.99  # A column with more than this share of the variance is named i
 
 
 def make_callback(estimator, line, seen=lambda at: at):
-    """What is called after every step: a `line` if `verbose`; `callback` gets what is `seen`."""
+    """Make what a solver calls after every step.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its `verbose` asks for a line, and its `callback` is called.
+    line : callable
+        The line to print, from what the solver passes.
+    seen : callable, optional
+        What the user's callback gets of it.
+
+    Returns
+    -------
+    callable
+        A function of what the solver passes.
+    """
 
     def report(at):
         if estimator.verbose:
@@ -51,11 +66,21 @@ Fitted = TypeVar("Fitted")
 
 
 def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitted]:
-    """A method `fit` that leaves the estimator as it was when it is refused or interrupted.
+    """Make a method `fit` that leaves the estimator as it was when it is refused or interrupted.
 
     Without it a second fit that fails half-way would leave attributes of two different fits side
     by side, and the estimator would go on to answer from the mixture. BLAS has one thread
     meanwhile: a fit is made of many small products, which several threads only slow down.
+
+    Parameters
+    ----------
+    fit : callable
+        The method.
+
+    Returns
+    -------
+    callable
+        The same method with these promises.
     """
 
     @wraps(fit)
@@ -193,7 +218,7 @@ class Projection(KeepsPrecision, BaseEstimator):
 
         Returns
         -------
-        self : estimator
+        estimator
             The estimator itself.
 
         Raises
@@ -214,7 +239,7 @@ class Projection(KeepsPrecision, BaseEstimator):
 
     @property
     def components_(self) -> np.ndarray:
-        """W' (n_components, n_features), as other decompositions of scikit-learn name it."""
+        """The transpose of ``W_`` (n_components, n_features), under scikit-learn's name."""
         check_is_fitted(self)
         return self.W_.T
 
@@ -226,14 +251,14 @@ class Projection(KeepsPrecision, BaseEstimator):
         column alone spreads the projected rows. It hangs neither on the basis of the subspace nor
         on units that make one column large and its weights small. The shares sum to 1.
 
+        See Also
+        --------
+        ismlit.bootstrap_importances : how much they vary from sample to sample.
+
         Notes
         -----
         Columns that say the same each get a part, and together more than one of them alone would:
         leave copies out before comparing. `bootstrap_importances` gives standard errors.
-
-        See Also
-        --------
-        ismlit.bootstrap_importances : how much they vary from sample to sample.
         """
         check_is_fitted(self)
         sizes = np.linalg.norm(self.W_, axis=1) * self._std
@@ -275,7 +300,14 @@ class Projection(KeepsPrecision, BaseEstimator):
         return {}
 
     def solved(self):
-        """What was solved on the training data, and its result, in the basis of X.
+        """Return what was solved on the training data, and its result.
+
+        Returns
+        -------
+        problem : Objective
+            In the basis of the directions in which X varies.
+        result : ISMResult
+            Its W has the coordinates of that basis.
 
         Raises
         ------
@@ -292,18 +324,40 @@ class Projection(KeepsPrecision, BaseEstimator):
         return self._solved.problem, self._solved
 
     def training_problem(self):
-        """What was solved, on the training data with all its features; errors as for `solved`.
+        """Return what was solved, on the training data with all its features.
 
         Its frames may have components along which X does not vary. The estimator's have none, so
         `ismlit.ism` on this problem can end higher: such a component narrows the kernel alone.
+
+        Returns
+        -------
+        Objective
+            The problem.
+
+        Raises
+        ------
+        ValueError
+            As for `solved`.
         """
         problem, _ = self.solved()
         return problem if self._basis is None else problem.restrict(self._basis.T)
 
     def problem_at(self, W):
-        """The problem whose point an orthonormal W (n_features, q) is, and W in its coordinates.
+        """Return the problem whose point a W is, and W in its coordinates.
 
-        The one that was solved where X varies along all of W, else `training_problem`.
+        It is the one that was solved where X varies along all of W, else `training_problem`.
+
+        Parameters
+        ----------
+        W : array of shape (n_features, q)
+            Orthonormal columns.
+
+        Returns
+        -------
+        problem : Objective
+            The problem.
+        W : array
+            The same subspace in its coordinates.
         """
         V = self._basis
         if V is not None:
@@ -397,7 +451,21 @@ class Projection(KeepsPrecision, BaseEstimator):
 
 
 def column_std(X, mean, sample_weight=None):
-    """The standard deviation (d,) of every column of X (n, d), by parts: no copy of X is made.
+    """Return the standard deviation of every column, by parts so that no copy of X is made.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Samples in rows.
+    mean : array of shape (d,)
+        The mean of the columns.
+    sample_weight : array of shape (n,), optional
+        How much each row counts.
+
+    Returns
+    -------
+    array of shape (d,)
+        The standard deviations.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from functools import wraps
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -29,7 +30,18 @@ FLOATS = np.float64, np.float32
 
 
 def is_collection(data):
-    """Whether data is a Dask collection; without an import of Dask."""
+    """Say whether data is a Dask collection, without an import of Dask.
+
+    Parameters
+    ----------
+    data : object
+        What was given.
+
+    Returns
+    -------
+    bool
+        True if it is one.
+    """
     return hasattr(data, "__dask_graph__")
 
 
@@ -43,11 +55,26 @@ class TakesCollections:
             if method is not None and not hasattr(method, "takes_collections"):
                 setattr(cls, name, _dispatched(name, method))
 
-    def fit_transform(self, X, y=None, **options):
-        """Fit to X and y, and transform X: lazily where it is a Dask collection."""
+    def fit_transform(self: Any, X: Any, y: Any = None, **options: Any) -> np.ndarray:
+        """Fit to X and y, and transform X: lazily where it is a Dask collection.
+
+        Parameters
+        ----------
+        X : array or Dask collection of shape (n_samples, n_features)
+            Samples in rows.
+        y : array or Dask collection of shape (n_samples,), optional
+            The targets.
+        **options : dict
+            Passed to `fit`.
+
+        Returns
+        -------
+        array or Dask collection
+            The transformed rows.
+        """
         if is_collection(X):
             return self.fit(X, y, **options).transform(X)
-        return super().fit_transform(X, y, **options)
+        return super().fit_transform(X, y, **options)  # type: ignore[misc]
 
     @property
     def partial_fit(self):
@@ -136,7 +163,26 @@ def _array_of_block(*arguments):
 
 
 def as_dask_array(data, name):
-    """A Dask array with known chunks of rows; a ValueError says what to do where it is none."""
+    """Return a Dask array whose chunks of rows are known.
+
+    Parameters
+    ----------
+    data : Dask collection
+        What was given.
+    name : str
+        What the user calls it, for messages.
+
+    Returns
+    -------
+    dask.array.Array
+        The same rows.
+
+    Raises
+    ------
+    ValueError
+        If the columns are in several chunks, or the lengths of chunks are not known: says what to
+        do.
+    """
     if hasattr(data, "to_dask_array"):
         data = data.to_dask_array(lengths=True)  # one visit to count them
     _require_row_chunks(data, name)
@@ -166,7 +212,33 @@ def _check_names(estimator, X, reset):
 
 
 def as_arrays(estimator, X, y, reset):
-    """X and y as Dask arrays with the same chunks of rows, and the precision of X."""
+    """Return X and y as Dask arrays with the same chunks of rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What they are for.
+    X : Dask collection of shape (n_samples, n_features)
+        Samples in rows.
+    y : Dask collection of shape (n_samples,)
+        The targets.
+    reset : bool
+        Whether names and number of the columns are remembered, or compared with those of the fit.
+
+    Returns
+    -------
+    X : dask.array.Array
+        The samples.
+    y : dask.array.Array
+        The targets.
+    dtype : numpy.dtype
+        The precision of X.
+
+    Raises
+    ------
+    ValueError
+        If the two have different lengths, or too few rows.
+    """
     dtype = _check_names(estimator, X, reset)
     X, y = as_dask_array(X, "X"), as_dask_array(y, "y")
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
@@ -178,7 +250,31 @@ def as_arrays(estimator, X, y, reset):
 
 
 def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
-    """`fit` of `SupervisedIKDR` on Dask collections; with `slice_starts` that of `ResponseIKDR`."""
+    """Fit `SupervisedIKDR` or `ResponseIKDR` where the blocks of Dask collections are.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What is fitted.
+    X : Dask collection of shape (n_samples, n_features)
+        Samples in rows.
+    y : Dask collection of shape (n_samples,)
+        The targets.
+    sample_weight : object, optional
+        Refused if given.
+    slice_starts : callable, optional
+        How a response is cut; None for labels.
+
+    Returns
+    -------
+    estimator
+        The same, fitted.
+
+    Raises
+    ------
+    ValueError
+        For options that need pairs of rows.
+    """
     refused = {
         "sample_weight": sample_weight is not None,
         "class_weight": getattr(estimator, "class_weight", None) is not None,
@@ -232,10 +328,31 @@ def _check_response(y):
 
 
 def score_collections(estimator, X, y, features=512):
-    """Normalised HSIC of the projected rows and their labels, the kernel by random features.
+    """Return the normalised HSIC of projected rows and their labels, the kernel by random features.
 
     With the features z_i of a row and the indicators y_i of its class it is
     ``|Y'HZ|^2 / (|Z'HZ| |Y'HY|)``: sums over the rows, in one visit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What was fitted.
+    X : Dask collection of shape (n_samples, n_features)
+        Samples in rows.
+    y : Dask collection of shape (n_samples,)
+        The targets.
+    features : int, default=512
+        The number of frequencies.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is no Gaussian.
     """
     check_is_fitted(estimator)
     if not isinstance(estimator.kernel_, Gaussian):

@@ -45,7 +45,7 @@ class LinearReduction(KeepsPrecision, BaseEstimator):
 
     @property
     def components_(self) -> np.ndarray:
-        """W' (n_components, n_features), as other decompositions of scikit-learn name it."""
+        """The transpose of ``W_`` (n_components, n_features), under scikit-learn's name."""
         check_is_fitted(self)
         return self.W_.T
 

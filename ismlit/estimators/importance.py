@@ -137,14 +137,14 @@ def bootstrap_importances(
     ValueError
         If n_resamples is below 2, or X has other columns than those that were fitted.
 
+    See Also
+    --------
+    sklearn.inspection.permutation_importance : by what a score loses.
+
     Notes
     -----
     A fit that starts at ``W_`` stays near it: how often another draw would lead to another
     maximum is not seen.
-
-    See Also
-    --------
-    sklearn.inspection.permutation_importance : by what a score loses.
 
     References
     ----------

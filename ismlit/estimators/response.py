@@ -155,11 +155,24 @@ class ResponseIKDR(DependentIKDR):
 
 
 def slice_starts(y, n_slices, sample_weight=None):
-    """The values (m,) of y (n,) at which a new slice begins, m below `n_slices`.
+    """Cut a response into slices that hold equally many rows, or rows of equal weight.
 
-    Slices hold equally many rows, or rows of equal weight. Where so many rows share a value that
-    fewer slices come of it than there could be, each next slice takes whole values until it has
-    its share of what is left.
+    Where so many rows share a value that fewer slices come of it than there could be, each next
+    slice takes whole values until it has its share of what is left.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        The response.
+    n_slices : int
+        The most slices.
+    sample_weight : array of shape (n,), optional
+        How much each row counts.
+
+    Returns
+    -------
+    array of shape (m,)
+        The values at which a new slice begins; m is below n_slices.
 
     Raises
     ------

@@ -54,17 +54,17 @@ class SemiSupervisedIKDR(ClusteringIKDR):
     embedding_, W_, mean_, kernel_, converged_, tried_, n_iter_, history_, result_
         As for `UnsupervisedIKDR`.
 
-    Notes
-    -----
-    The papers hold D fixed while W moves; here D moves
-    with W, so that the objective above never falls.
-
     See Also
     --------
     UnsupervisedIKDR : where nothing is known.
     sklearn.semi_supervised.LabelSpreading : without a projection.
     sklearn.linear_model.LogisticRegression : on the known labels alone; where classes are no
         clusters it is often the better classifier.
+
+    Notes
+    -----
+    The papers hold D fixed while W moves; here D moves
+    with W, so that the objective above never falls.
 
     References
     ----------

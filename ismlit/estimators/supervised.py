@@ -97,6 +97,12 @@ class SupervisedIKDR(DependentIKDR):
         Of the solver, with the columns of its W in the order of ``W_``.
     classes_ : array
 
+    See Also
+    --------
+    ResponseIKDR : for a response that is a number.
+    KernelDependenceNetwork : a classifier of several such layers.
+    sklearn.neighbors.NeighborhoodComponentsAnalysis : for nearest neighbours.
+
     Notes
     -----
     Scale the features first, as for any method that uses distances. In a search pass
@@ -108,12 +114,6 @@ class SupervisedIKDR(DependentIKDR):
     blocks that are not persisted are read again in every step. `transform` and `score` take Dask
     collections, too; `transform` is lazy, with the same chunks of rows. To be able to go on after
     the client is lost, let `callback` save W, and pass it as `init`.
-
-    See Also
-    --------
-    ResponseIKDR : for a response that is a number.
-    KernelDependenceNetwork : a classifier of several such layers.
-    sklearn.neighbors.NeighborhoodComponentsAnalysis : for nearest neighbours.
 
     References
     ----------

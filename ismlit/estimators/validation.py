@@ -125,7 +125,17 @@ def one_row_per_sample(y: Any, n: int) -> np.ndarray:
 
 
 def is_response(y) -> bool:
-    """Whether y holds numbers with fractions, which are a response; all else are class labels.
+    """Say whether a target is a response: numbers with fractions; all else are class labels.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        The target.
+
+    Returns
+    -------
+    bool
+        True for a response.
 
     Examples
     --------

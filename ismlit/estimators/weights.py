@@ -56,9 +56,21 @@ def row_weights(sample_weight, class_weight, X, y):
 
 
 def weighted_agreement(K, L, w):
-    """Normalised HSIC of two Gram matrices (n, n) of rows with weights w (n,); 0 if it has none.
+    """Return the normalised HSIC of two Gram matrices whose rows have weights.
 
-    That of the matrices in which every row is repeated as often as its weight says.
+    It is that of the matrices in which every row is repeated as often as its weight says.
+
+    Parameters
+    ----------
+    K, L : arrays of shape (n, n)
+        Gram matrices.
+    w : array of shape (n,)
+        The weights.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 0 where one of the matrices is constant.
 
     Examples
     --------
@@ -77,9 +89,19 @@ def weighted_agreement(K, L, w):
 
 
 def weighted_centre(K, w):
-    """HKH of a Gram matrix (n, n), with means and entries that count by the weights w (n,).
+    """Return a Gram matrix centred with weights: means and entries count by them.
 
-    Exactly 0 where K is constant but for rounding.
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        A Gram matrix.
+    w : array of shape (n,)
+        The weights.
+
+    Returns
+    -------
+    array of shape (n, n)
+        The centred matrix; exactly 0 where K is constant but for rounding.
 
     Examples
     --------

@@ -84,7 +84,18 @@ def varying_directions(X: np.ndarray, mean: ArrayLike = 0.0) -> np.ndarray | Non
 
 
 def directions_of(scatter):
-    """As `varying_directions`, from the scatter matrix (d, d) of the rows about their mean."""
+    """Return a basis of the directions in which rows vary, from their scatter matrix.
+
+    Parameters
+    ----------
+    scatter : array of shape (d, d)
+        The products of the columns about their mean.
+
+    Returns
+    -------
+    array of shape (d, r), or None
+        As for `varying_directions`.
+    """
     scale = np.sqrt(np.diag(scatter))
     scale[scale == 0] = 1.0
     return _basis(*eigh(scatter / scale / scale[:, None]), scale)

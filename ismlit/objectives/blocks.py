@@ -69,30 +69,95 @@ class ClassGamma(Gamma):
         return self.table[self.codes]
 
     def sample(self, rows):
-        """Gamma of some of the samples."""
+        """Return the Gamma of some of the samples.
+
+        Parameters
+        ----------
+        rows : array of int
+            Which samples are kept.
+
+        Returns
+        -------
+        ClassGamma
+            With their classes.
+        """
         codes = self.codes[rows]
         return ClassGamma(self.table, codes, np.bincount(codes, minlength=len(self.table)))
 
     def astype(self, dtype):
-        """The same Gamma in another floating-point type."""
+        """Return the same Gamma in another floating-point type.
+
+        Parameters
+        ----------
+        dtype : dtype
+            Single or double precision.
+
+        Returns
+        -------
+        ClassGamma
+            The same numbers.
+        """
         return ClassGamma(self.table.astype(dtype), self.codes, self.sizes)
 
 
 def class_gamma(y, balanced=False):
-    """`ismlit.label_gamma` of labels y (n,), with one small integer a sample."""
+    """Return `ismlit.label_gamma` of labels, with one small integer a sample.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels of any kind.
+    balanced : bool, default=False
+        Whether every class has the same weight, whatever its size.
+
+    Returns
+    -------
+    ClassGamma
+        Centred.
+    """
     classes = np.unique(y)
     codes, sizes = codes_of(y, classes)
     return ClassGamma(class_table(classes, sizes, balanced), codes, sizes)
 
 
 def class_table(classes, sizes, balanced):
-    """The rows of F (k, k) of the classes: indicators, centred over all samples."""
+    """Return the rows of F that the classes have: indicators, centred over all samples.
+
+    Parameters
+    ----------
+    classes : array of shape (k,)
+        The classes, sorted.
+    sizes : array of shape (k,)
+        How many samples they have.
+    balanced : bool
+        Whether every class has the same weight.
+
+    Returns
+    -------
+    array of shape (k, k)
+        One row a class.
+    """
     table = one_hot(classes) / (np.sqrt(sizes) if balanced else 1.0)
     return table - sizes @ table / sizes.sum()
 
 
 def codes_of(y, classes):
-    """Which of the sorted classes (k,) each label of y (n,) is, and how many samples they have."""
+    """Return which of the classes each label is, and how many samples they have.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels.
+    classes : array of shape (k,)
+        The classes, sorted.
+
+    Returns
+    -------
+    codes : array of shape (n,)
+        From 0 to k - 1.
+    sizes : array of shape (k,)
+        How many samples the classes have.
+    """
     codes = np.empty(len(y), np.min_scalar_type(len(classes) - 1))
     sizes = np.zeros(len(classes), int)
     for start in range(0, len(y), FEATURE_CHUNK):
@@ -106,10 +171,29 @@ def codes_of(y, classes):
 
 
 def sum_over(function, X, codes, k, mean, V, arguments):
-    """The sum of ``function(rows, codes, k, *arguments)`` over batches of consecutive rows.
+    """Add what a function gives for batches of consecutive rows.
 
-    The function gets rows of X (n, d) less their mean, through V (d, r) where it is not None, and
-    gives a tuple of arrays.
+    Parameters
+    ----------
+    function : callable ``function(rows, codes, k, *arguments)``
+        It gets rows less their mean, seen through V, and gives a tuple of arrays.
+    X : array of shape (n, d)
+        Samples in rows.
+    codes : array of shape (n,)
+        The class of each.
+    k : int
+        The number of classes.
+    mean : array of shape (d,)
+        What is subtracted from each row.
+    V : array of shape (d, r), or None
+        What the rows are seen through.
+    arguments : tuple
+        Passed on.
+
+    Returns
+    -------
+    tuple of arrays
+        The sums.
     """
     total = None
     for start in range(0, max(len(X), 1), FEATURE_CHUNK):  # a block without rows adds zeros
@@ -121,22 +205,79 @@ def sum_over(function, X, codes, k, mean, V, arguments):
 
 
 def add(parts):
-    """The sums of tuples of arrays."""
+    """Add tuples of arrays, place by place.
+
+    Parameters
+    ----------
+    parts : list of tuples of arrays
+        What is added.
+
+    Returns
+    -------
+    tuple of arrays
+        The sums.
+    """
     return tuple(sum(arrays[1:], arrays[0]) for arrays in zip(*parts))
 
 
 def class_sums(x, codes, k):
-    """The sums of the rows (n, d) of each class (k, d), and the sum of all their squares."""
+    """Return the sums of the rows of each class, and the sum of all their squares.
+
+    Parameters
+    ----------
+    x : array of shape (n, d)
+        Samples in rows.
+    codes : array of shape (n,)
+        The class of each.
+    k : int
+        The number of classes.
+
+    Returns
+    -------
+    sums : array of shape (k, d)
+        One row a class.
+    squares : float
+        The sum of all squares.
+    """
     return (codes == np.arange(k)[:, None]).astype(float) @ x, np.sum(x * x, dtype=float)
 
 
 def weighted_scatter(x, codes, k, weights):
-    """``sum_i w_i x_i x_i'`` (d, d), with a weight (k,) for each class."""
+    """Return the scatter of rows, with a weight for each class.
+
+    Parameters
+    ----------
+    x : array of shape (n, d)
+        Samples in rows.
+    codes : array of shape (n,)
+        The class of each.
+    k : int
+        The number of classes.
+    weights : array of shape (k,)
+        A weight for each.
+
+    Returns
+    -------
+    tuple of one array of shape (d, d)
+        The matrix ``sum_i w_i x_i x_i'``.
+    """
     return (x.T @ (weights[codes][:, None] * x),)
 
 
 class ArrayRows:
-    """The rows of an array (n, d) with the class of each: an array in memory, or a numpy.memmap."""
+    """The rows of an array with the class of each: an array in memory, or a numpy.memmap.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Samples in rows.
+    codes : array of shape (n,)
+        The class of each.
+    k : int
+        The number of classes.
+    n_jobs : int, optional
+        Workers of joblib.
+    """
 
     def __init__(self, X, codes, k, n_jobs=None):
         self.X, self.codes, self.k, self.n_jobs = X, codes, k, n_jobs
@@ -147,7 +288,20 @@ class ArrayRows:
         return gen_batches(self.n, FEATURE_CHUNK * max(1, min(most, self.n // 2**17)))
 
     def visit(self, function, *arguments):
-        """The sums of ``function(rows, codes, k, *arguments)``, each row read once and in order."""
+        """Add what a function gives for all rows, each of which is read once and in order.
+
+        Parameters
+        ----------
+        function : callable ``function(rows, codes, k, *arguments)``
+            It gives a tuple of arrays.
+        *arguments : tuple
+            Passed on.
+
+        Returns
+        -------
+        tuple of arrays
+            The sums.
+        """
         calls = (
             delayed(sum_over)(
                 function, self.X[rows], self.codes[rows], self.k, self.mean, None, arguments
@@ -160,11 +314,30 @@ class ArrayRows:
         return total
 
     def class_sums(self):
-        """`class_sums` of all rows."""
+        """Return `class_sums` of all rows.
+
+        Returns
+        -------
+        sums : array of shape (k, d)
+            One row a class.
+        squares : float
+            The sum of all squares.
+        """
         return self.visit(class_sums)
 
     def weighted_scatter(self, weights):
-        """`weighted_scatter` of all rows."""
+        """Return `weighted_scatter` of all rows.
+
+        Parameters
+        ----------
+        weights : array of shape (k,)
+            A weight for each class.
+
+        Returns
+        -------
+        array of shape (d, d)
+            The matrix ``sum_i w_i x_i x_i'``.
+        """
         return self.visit(weighted_scatter, weights)[0]
 
 
@@ -172,7 +345,7 @@ class ArrayRows:
 
 
 class Moments(NamedTuple):
-    """What the first visit learns of some rows: sums by class, their scatter, and a sample."""
+    """The result of the first visit to some rows: sums by class, their scatter, and a sample."""
 
     labels: np.ndarray  # (k,), sorted
     sizes: np.ndarray  # (k,)
@@ -213,7 +386,18 @@ class DaskRows:
         self.k = len(self.classes)
 
     def through(self, V):
-        """The same rows, less their mean, seen through V (d, r)."""
+        """Return the same rows, less their mean, seen through V.
+
+        Parameters
+        ----------
+        V : array of shape (d, r)
+            Orthonormal columns.
+
+        Returns
+        -------
+        DaskRows
+            The rows.
+        """
         rows = copy.copy(self)
         rows.V = V if self.V is None else self.V @ V
         return rows
@@ -231,23 +415,70 @@ class DaskRows:
             return tasks[0].compute()
 
     def visit(self, function, *arguments):
-        """The sums of ``function(rows, codes, k, *arguments)`` over all blocks."""
+        """Add what a function gives for all blocks.
+
+        Parameters
+        ----------
+        function : callable ``function(rows, codes, k, *arguments)``
+            It gives a tuple of arrays.
+        *arguments : tuple
+            Passed on.
+
+        Returns
+        -------
+        tuple of arrays
+            The sums.
+        """
         mean = self.mean.astype(self.dtype)
         return self._reduced(block_sums, add, self.classes, mean, self.V, function, arguments)
 
     def class_sums(self):
-        """`class_sums` of all rows, which the first visit has seen."""
+        """Return `class_sums` of all rows, which the first visit has seen.
+
+        Returns
+        -------
+        sums : array of shape (k, d)
+            One row a class.
+        squares : float
+            The sum of all squares.
+        """
         sums = self.sums - self.sizes[:, None] * self.mean
         return (sums if self.V is None else sums @ self.V), np.trace(self.scatter)
 
     def weighted_scatter(self, weights):
-        """`weighted_scatter` of all rows, for a weight that all classes share."""
+        """Return `weighted_scatter` of all rows, for a weight that all classes share.
+
+        Parameters
+        ----------
+        weights : array of shape (k,)
+            Equal weights.
+
+        Returns
+        -------
+        array of shape (d, d)
+            The matrix ``sum_i w_i x_i x_i'``.
+        """
         total = weights[0] * self.scatter
         return total if self.V is None else self.V.T @ total @ self.V
 
 
 def drawn_rows(lengths, most, random_state):
-    """Some of the rows of blocks of such lengths: for each block, which of its rows were drawn."""
+    """Draw some of the rows of blocks.
+
+    Parameters
+    ----------
+    lengths : sequence of int
+        The rows of each block.
+    most : int
+        How many are drawn, all if there are fewer.
+    random_state : int, RandomState
+        Seed of the draw.
+
+    Returns
+    -------
+    list of arrays of int
+        For each block, which of its rows were drawn.
+    """
     ends = np.cumsum(lengths)
     n = int(ends[-1])
     drawn = np.sort(sample_without_replacement(n, min(n, most), random_state=random_state))
@@ -256,7 +487,20 @@ def drawn_rows(lengths, most, random_state):
 
 
 def drawn_values(y, random_state):
-    """Some values of a Dask array y (n,), all of them if they are few."""
+    """Draw some values of a Dask array, all of them if they are few.
+
+    Parameters
+    ----------
+    y : dask.array.Array of shape (n,)
+        The values.
+    random_state : int, RandomState
+        Seed of the draw.
+
+    Returns
+    -------
+    array of shape (m,)
+        Those drawn.
+    """
     from dask import compute, delayed
 
     drawn = drawn_rows(y.chunks[0], VALUES, random_state)
@@ -302,7 +546,18 @@ def first_visit(x, y, shared, drawn):
 
 
 def merged(parts):
-    """`Moments` of the rows of all parts."""
+    """Merge what is known of several parts of the rows.
+
+    Parameters
+    ----------
+    parts : list of Moments
+        One for each part.
+
+    Returns
+    -------
+    Moments
+        Of all their rows.
+    """
     labels = np.unique(np.concatenate([part.labels for part in parts]))
     sizes, sums = np.zeros(len(labels), int), np.zeros((len(labels), len(parts[0].scatter)))
     for part in parts:

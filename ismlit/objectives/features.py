@@ -14,6 +14,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -31,15 +32,25 @@ from ismlit.objectives.plain import Problem
 
 @dataclass(frozen=True, eq=False)
 class FeatureProblem(Samples):
-    """`Problem` with a Gaussian kernel replaced by m random features, the same in every call.
+    """A `Problem` whose Gaussian kernel is replaced by m random features, the same in every call.
+
+    Sums over pairs become sums over rows, so that the time is linear in the number of samples.
 
     Parameters
     ----------
-    X, gamma, kernel, n_jobs
-        As for `Problem`; kernel a Gaussian, gamma low-rank with few distinct rows (from labels).
-    features : int
+    X : array of shape (n, d)
+        Samples in rows.
+    gamma : Gamma
+        Of labels: low-rank, with few distinct rows.
+    kernel : Gaussian
+        The kernel that is approximated.
+    n_jobs : int, optional
+        Workers of joblib, as for `Problem`.
+    count : Count, optional
+        Where passes over the rows are counted.
+    features : int, default=512
         Number m of frequencies; powers of two are the most even.
-    random_state : int, RandomState, optional
+    random_state : int, RandomState, default=0
         Scrambles the Sobol sequence.
     anchor : array of shape (d, q), optional
         The frame of W is the one nearest to this; by default to the eigenvectors of Phi_0. At
@@ -53,21 +64,22 @@ class FeatureProblem(Samples):
     ValueError
         For another kernel, a dense gamma, or one with more than 256 distinct rows.
 
+    See Also
+    --------
+    ismlit.Problem : The exact one.
+
     Notes
     -----
     `objective_and_phi` returns a symmetric matrix whose product with W is exactly half the
     gradient of the approximate J, so that ISM stays monotone; on the complement of W it is Phi
     with K approximated. It visits the samples twice and counts as two passes, `objective` and
     `objective_and_gradient` as one. A result is one of the approximate problem; certify its W on
-    the exact one. Claims: random-features, eq-5.2.
-
-    See Also
-    --------
-    ismlit.Problem : the exact one.
+    the exact one.
 
     References
     ----------
-    Rahimi and Recht 2007, Random features for large-scale kernel machines.
+    Rahimi and Recht 2007, Random features for large-scale kernel machines. Avron, Sindhwani, Yang
+    and Mahoney 2016, Quasi-Monte Carlo feature maps for shift-invariant kernels.
 
     Examples
     --------
@@ -118,16 +130,55 @@ class FeatureProblem(Samples):
         return Problem(self.X, self.gamma, self.kernel, self.n_jobs, count=self.count)
 
     def restrict(self, V):
-        """As `Samples.restrict`."""
+        """Return the problem of B in W = VB, which sees the samples through V.
+
+        Parameters
+        ----------
+        V : array of shape (d, k)
+            Orthonormal columns.
+
+        Returns
+        -------
+        FeatureProblem
+            The smaller problem.
+        """
         rows = None if self.rows is None else self.rows.through(V)
         return replace(self, X=self.X @ V, rows=rows)
 
     def sample(self, rows):
-        """The exact problem of some of the samples."""
+        """Return the exact problem of some of the samples.
+
+        Parameters
+        ----------
+        rows : array of int
+            Which samples are kept.
+
+        Returns
+        -------
+        Problem
+            With a count of its own.
+        """
         return self.exact.sample(rows)
 
     def solved_by(self, solve, q, init, rounds=5):
-        """As `Samples.solved_by`; solved again, with W as the anchor, while it ends far from it."""
+        """Solve for W, and again with the end as the anchor, until the end stays near to it.
+
+        Parameters
+        ----------
+        solve : callable ``solve(objective, init)``
+            The solver; it returns an `ISMResult`.
+        q : int
+            The number of columns of W.
+        init : str or array of shape (d, q)
+            Where W starts.
+        rounds : int, default=5
+            Most repetitions.
+
+        Returns
+        -------
+        ISMResult
+            The last result.
+        """
         problem, n_passes = self, 0
         for _ in range(rounds):
             result = solve(problem, init)
@@ -138,7 +189,24 @@ class FeatureProblem(Samples):
         return replace(result, n_passes=n_passes)
 
     def check_start(self, W, J, phi, most=300):
-        """As `Samples.check_start`; on some rows exactly, since features hide a constant kernel."""
+        """Refuse a start from which nothing can be learnt, by the exact kernel on some rows.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The start.
+        J : float
+            The objective there.
+        phi : array of shape (d, d)
+            Phi there.
+        most : int, default=300
+            So many samples are looked at.
+
+        Raises
+        ------
+        ConstantKernelError
+            If the kernel is constant on them.
+        """
         rows = self.X[:: -(-len(self.X) // most)]
         K = gram(self.kernel, rows, W)[~np.eye(len(rows), dtype=bool)]
         if K.size and (K.max() < 1e-12 or K.min() > 1 - 1e-12):
@@ -149,7 +217,13 @@ class FeatureProblem(Samples):
         super().check_start(W, J, phi)
 
     def phi_0(self):
-        """Phi at W = 0, which needs no features: sums over the rows of every class."""
+        """Return Phi at W = 0, which is exact.
+
+        Returns
+        -------
+        array of shape (d, d)
+            The symmetric matrix.
+        """
         (F, s), sizes = self._table, self._rows.sizes
         weights = F @ (s * (sizes @ F))  # the row sums of Gamma; of labels they are 0
         sums, squares = self._rows.class_sums()
@@ -162,7 +236,18 @@ class FeatureProblem(Samples):
         return (total / self.kernel.sigma**2).astype(self.dtype)
 
     def scatter(self, V=None):
-        """As `Samples.scatter`, in one visit to the rows."""
+        """Return how the samples spread along some directions.
+
+        Parameters
+        ----------
+        V : array of shape (d, k), optional
+            The directions; the features themselves when None.
+
+        Returns
+        -------
+        array of shape (k, k)
+            The matrix ``V'X'HXV``.
+        """
         total = self._rows.weighted_scatter(np.ones(len(self._table[0]))).astype(self.dtype)
         return total if V is None else V.T @ total @ V
 
@@ -191,7 +276,18 @@ class FeatureProblem(Samples):
         return {}
 
     def frequencies(self, q):
-        """Omega of shape (q, m), in units of 1 / sigma: the same in every call."""
+        """Return the frequencies for a projection to some dimension.
+
+        Parameters
+        ----------
+        q : int
+            The dimension.
+
+        Returns
+        -------
+        array of shape (q, m)
+            Divided by the bandwidth.
+        """
         if q not in self._frequencies:
             self._frequencies[q] = even_frequencies(q, self.features, self._seed)
         return self._frequencies[q] / self.kernel.sigma
@@ -230,7 +326,18 @@ class FeatureProblem(Samples):
         return W @ (left @ right).astype(W.dtype), turning
 
     def closeness(self, W):
-        """Smallest cosine between span(W) and the anchor."""
+        """Measure how near a frame is to the anchor.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The frame.
+
+        Returns
+        -------
+        float
+            The smallest cosine of a principal angle: 0 at right angles.
+        """
         cosines = np.linalg.svd(W.T.astype(float) @ self._frame(W.shape[1]), compute_uv=False)
         return float(cosines[-1])
 
@@ -257,16 +364,53 @@ class FeatureProblem(Samples):
         return value, G, W, omega, u, moments
 
     def objective(self, W):
-        """The approximate J(W)."""
+        """Return the approximate objective, in one visit of the samples.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        float
+            J(W).
+        """
         return self._evaluate(W)[0]
 
     def objective_and_gradient(self, W):
-        """The approximate J and half its gradient at W, (d, q)."""
+        """Return the approximate objective and half of its gradient.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        J : float
+            The objective.
+        gradient : array of shape (d, q)
+            Half of the Euclidean gradient.
+        """
         value, G, aligned, *_ = self._evaluate(W)
         return value, G @ (aligned.T @ W)
 
     def objective_and_phi(self, W):
-        """The approximate J, and a symmetric matrix (d, d) that takes the place of Phi."""
+        """Return the approximate objective, and a matrix that takes the place of Phi.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        J : float
+            The objective.
+        phi : array of shape (d, d)
+            A symmetric matrix.
+        """
         value, G, W, omega, u, moments = self._evaluate(W)
         F, s = self._table
         by_column = (F.T @ moments.reshape(len(F), -1)).reshape(len(s), *moments.shape[1:])
@@ -279,17 +423,44 @@ class FeatureProblem(Samples):
         return value, ((phi + phi.T) / 2).astype(self.X.dtype)
 
 
-def even_frequencies(q, m, seed):
-    """m frequencies of N(0, I) in q dimensions (q, m), from a scrambled Sobol sequence."""
+def even_frequencies(q: int, m: int, seed: Any) -> np.ndarray:
+    """Draw normal frequencies that fill their space evenly, by a scrambled Sobol sequence.
+
+    Parameters
+    ----------
+    q : int
+        The dimension.
+    m : int
+        How many; powers of two are the most even.
+    seed : int
+        Of the scrambling.
+
+    Returns
+    -------
+    array of shape (q, m)
+        The frequencies, of standard normal distribution.
+    """
     with warnings.catch_warnings():  # balance wants a power of two; any m is allowed
         warnings.simplefilter("ignore", UserWarning)
         return MultivariateNormalQMC(np.zeros(q), seed=seed).random(m).T
 
 
-def waves(rows, frequencies):
-    """Cosines and sines (n, 2m) of rows (n, q) at frequencies (q, m).
+def waves(rows: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+    """Return the cosines and sines of rows at some frequencies.
 
-    Products of two rows of it, over m, are close to the Gaussian kernel.
+    Inner products of two of these rows, divided by m, are close to the Gaussian kernel.
+
+    Parameters
+    ----------
+    rows : array of shape (n, q)
+        Projected samples.
+    frequencies : array of shape (q, m)
+        The frequencies.
+
+    Returns
+    -------
+    array of shape (n, 2m)
+        The cosines, then the sines.
     """
     angles = rows @ frequencies
     n, m = angles.shape

@@ -174,8 +174,9 @@ class Samples:
                 )
         if size <= 1e-60 * abs(J):  # what an underflow leaves of a kernel
             raise ConstantKernelError(
-                "Phi is zero at the start: either Gamma = 0, or the kernel is constant on "
-                "this data (a bandwidth far below the distances underflows; try median_distance)"
+                "nothing can be learnt at the start, where Phi is zero: either Gamma is 0, since "
+                f"all rows have the same target, or {self.kernel!r} is constant on this data (a "
+                "bandwidth far below the distances underflows; median_distance(X) is a usual one)"
             )
 
     def sample(self, rows: np.ndarray) -> Self:

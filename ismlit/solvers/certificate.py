@@ -1,4 +1,4 @@
-"""Certificates: is this W a stationary point, and a local maximum?"""
+"""Certificates: whether a W is a stationary point, and a local maximum."""
 
 from __future__ import annotations
 

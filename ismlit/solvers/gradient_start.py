@@ -96,10 +96,22 @@ def _by_features(X, F, s, sigma, ridge, n_features, random_state):
 
 
 def gradient_directions(problem, q):
-    """The leading q eigenvectors (d, q) of `gradient_scatter` for the Gamma of a problem.
+    """Return the leading eigenvectors of `gradient_scatter` for the Gamma of a problem.
 
     The columns of Gamma's factor F are the targets, with their weights: what a negative weight
     asks to avoid counts against a direction. A Gamma without a factor is first decomposed.
+
+    Parameters
+    ----------
+    problem : Objective
+        The problem.
+    q : int
+        How many.
+
+    Returns
+    -------
+    array of shape (d, q)
+        Orthonormal columns.
     """
     gamma, dtype = problem.gamma, problem.dtype
     F, s = getattr(gamma, "F", None), getattr(gamma, "s", None)

@@ -28,10 +28,23 @@ FEWEST_ROWS = 50  # With fewer, J alone decides between maxima.
 
 
 def starting_point(problem, q, init, random_state=None):
-    """An orthonormal W_0 of shape (d, q) in the dtype of the problem.
+    """Return the frame that a name of a start stands for.
 
-    `init` is a name of `INITS` but "several", for which see `look_around`, or an orthonormal array.
-    Claim: thm-5.3.
+    Parameters
+    ----------
+    problem : Objective
+        What is to be solved.
+    q : int
+        The number of columns.
+    init : str or array of shape (d, q)
+        A name of `INITS` but "several", for which see `look_around`, or an orthonormal array.
+    random_state : int, RandomState, optional
+        Seed of a random start.
+
+    Returns
+    -------
+    array of shape (d, q)
+        Orthonormal columns, in the precision of the problem.
     """
     d, dtype = problem.d, problem.dtype
     if not isinstance(init, str):
@@ -56,19 +69,32 @@ def starting_point(problem, q, init, random_state=None):
 
 
 def look_around(problem, q, random_state, climb):
-    """The W that a solve goes on from, and `Starts`: climbs from several starts are compared.
+    """Return the W that a solve goes on from, by climbs from several starts.
 
     At least six starts are tried, in the order of `ORDER`, until three have come to the same
     height and none higher. Where the highest end differs from those of the Taylor start and of the
     gradient start, the held-out score decides between them and not J: with few rows the highest
     maximum can be one of the sample alone. With many rows all of this is done on a sample of them;
     where another start beats Taylor's there by J, both climb on all rows. Passes over the sample
-    count for as much as they cost. Without a `random_state` the starts are the same every time.
+    count for as much as they cost.
 
     Parameters
     ----------
+    problem : Objective
+        What is to be solved.
+    q : int
+        The number of columns.
+    random_state : int, RandomState, optional
+        Seed of the random starts. Without one they are the same every time.
     climb : callable
         ``climb(problem, W)`` gives the height and the W that it comes to.
+
+    Returns
+    -------
+    W : array of shape (d, q)
+        Orthonormal columns.
+    starts : Starts
+        How many starts were tried, and how many agreed.
     """
     rng = check_random_state(0 if random_state is None else random_state)
     n, view = problem.n, problem

@@ -329,3 +329,33 @@ def test_a_default_is_the_one_that_the_docstring_gives(estimator):
     for name, default in told.items():
         if "..." not in default and "(" not in default:
             assert ast.literal_eval(default) == values[name], name
+
+
+def explained_parameters(text):
+    """The names in the Parameters section of a docstring; None where there is no such section."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?:\n\n[A-Z][\w ]+\n-+\n|\Z)", text, re.S | re.M)
+    if section is not None:
+        lines = re.findall(r"^(\S.*?)(?: :.*)?$", section[1], re.M)
+        return {word.strip(" *") for line in lines for word in line.split(",")}
+
+
+def test_names_are_read_from_a_section():
+    text = "Sum.\n\nParameters\n----------\na, b : int\n    Both.\n**more : dict\nc\n    A word.\n"
+    assert explained_parameters(text) == {"a", "b", "more", "c"}
+    assert explained_parameters(f"{text}\nReturns\n-------\nint\n    It.") == {
+        "a",
+        "b",
+        "more",
+        "c",
+    }
+    assert explained_parameters("Sum.") is None
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_parameters_explained_are_those_of_the_signature(module):
+    wrong = {}  # what stands on one side alone
+    for name, thing in public(f"ismlit.{module}"):
+        said = explained_parameters(inspect.getdoc(thing))
+        if said is not None:
+            wrong[name] = said ^ (set(inspect.signature(thing).parameters) - {"self", "cls"})
+    assert not any(wrong.values()), wrong

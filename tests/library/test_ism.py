@@ -252,7 +252,7 @@ def test_not_converged_is_said(breast_cancer):
         (dict(init=np.ones((2, 1))), r"shape \(3, q\)"),
         (dict(kernel=Gaussian(1e-4)), "underflows"),
         (dict(X=np.full((8, 3), np.nan)), "NaN"),
-        (dict(X=np.zeros((8, 3))), "Phi is zero"),
+        (dict(X=np.zeros((8, 3))), "where Phi is zero"),
         (dict(gamma=np.arange(8) % 2), r"label_gamma\(y\)"),
         (dict(gamma=None), "gamma and kernel are needed"),
         (dict(kernel=None), "gamma and kernel are needed"),

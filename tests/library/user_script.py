@@ -14,8 +14,17 @@ from ismlit import (
     KernelDependenceNetwork,
     Linear,
     Problem,
+    ResponseIKDR,
+    SemiSupervisedIKDR,
+    SupervisedIKDR,
+    UnsupervisedIKDR,
+    certify,
     gram,
+    hsic,
     ism,
+    label_gamma,
+    median_distance,
+    normalized_hsic,
     published_ism,
 )
 from ismlit.datasets import load_wine, make_rings
@@ -31,6 +40,11 @@ KDAC(n_cluster=3)  # error: Unexpected keyword argument "n_cluster"
 KDAC(2, weight="much")  # error: incompatible type "str"
 KernelDependenceNetwork(max_layers=2, class_weight={"a": 2.0})
 KernelDependenceNetwork(max_layer=2)  # error: Unexpected keyword argument "max_layer"
+SupervisedIKDR(2, kernel="linear", init="taylor")
+SupervisedIKDR(n_componets=2)  # error: Unexpected keyword argument "n_componets"
+ResponseIKDR(2, n_slice=5)  # error: Unexpected keyword argument "n_slice"
+UnsupervisedIKDR(3, max_turn=2)  # error: Unexpected keyword argument "max_turn"
+SemiSupervisedIKDR(weights=2.0)  # error: Unexpected keyword argument "weights"
 Gaussian(sigma=1.0)
 Gaussian(sigmas=1.0)  # error: Unexpected keyword argument "sigmas"
 Kernel(lambda beta, xp: 1 / (1 + beta), pair="inner")  # error: Unexpected keyword argument "pair"
@@ -54,11 +68,20 @@ reveal_type(network.layers_[0].kernel.sigma)  # type: float
 reveal_type(network.fit_transform(X, y))  # type: ndarray
 network.layer_  # error: has no attribute "layer_"
 
+reduction = SupervisedIKDR(2).fit(X, y)
+reveal_type(reduction.transform(X))  # type: ndarray
+reveal_type(reduction.components_)  # type: ndarray
+reveal_type(reduction.score(X, y))  # type: float
+reveal_type(reduction.certificate())  # type: Certificate
+reduction.convergd_  # error: has no attribute "convergd_"
+
 # Functions
 result = ism(X, np.eye(200), Gaussian(1.0), 2)
 reveal_type(result.W)  # type: ndarray
 published_ism(X, np.eye(200), "linear", 2, toll=1e-3)  # error: Unexpected keyword argument "toll"
-problem = Problem(X, np.eye(200), Gaussian(1.0))
+problem = Problem(X, label_gamma(y), Gaussian(median_distance(X)))
+reveal_type(certify(problem, result.W).is_maximum)  # type: bool
+reveal_type(hsic(gram(Linear(), X), y) + normalized_hsic(gram(Linear(), X), y))  # type: float
 reveal_type(problem.objective(result.W))  # type: float
 reveal_type(problem.objective_and_gradient(result.W)[1])  # type: ndarray
 reveal_type(gram(Linear(), X))  # type: ndarray

@@ -584,8 +584,21 @@ class LayerSolver:
         Z, W = R @ W, W if back is None else back @ W
         return Layer(features, W, Gaussian(sigma), hsic, self.share(Z, sigma)), Z
 
-    def share(self, Z, sigma):
-        """Tr(Gamma K) of images Z, over its value at the kernel that is 1 within classes."""
+    def share(self, Z: np.ndarray, sigma: float) -> float:
+        """Return Tr(Gamma K) of images, as a share of that of the kernel that is 1 within classes.
+
+        Parameters
+        ----------
+        Z : array of shape (n, q)
+            Images.
+        sigma : float
+            The bandwidth.
+
+        Returns
+        -------
+        float
+            At most 1.
+        """
         K = Gaussian(sigma).f(squared_distances(Z[self.sample]))
         return self.score.trace(K) / self.ideal
 
