@@ -2,7 +2,7 @@
 
 import argparse
 
-from tools.bench import climbs, estimators, growth, passes
+from tools.bench import climbs, cluster, estimators, growth, passes
 from tools.bench.rows import HISTORY, store
 
 PARTS = {
@@ -10,7 +10,7 @@ PARTS = {
     "climbs": climbs.rows,
     "estimators": estimators.rows,
     "growth": growth.rows,
-    "cluster": passes.dask_rows,
+    "cluster": cluster.rows,
 }
 
 

@@ -1,12 +1,7 @@
 """One pass over the pairs, and one Hessian product, against what no dense method can do without."""
 
-from functools import partial
-
 import numpy as np
-from ismlit_book.experiments.scaling import make_classes
-from joblib import parallel_config
 
-from ismlit.bandwidth import median_distance
 from ismlit.gamma import label_gamma
 from ismlit.geometry.frames import extreme_eigenvectors
 from ismlit.geometry.second_order import SecondOrder
@@ -91,27 +86,3 @@ def wide_rows(n=2000, d=2000, q=5):
     size = f"n = {n}, d = {d}"
     yield Row(f"eigenvectors of Phi / pass, {size}", best["vectors"] / best["pass"], 2)
     yield Row(f"second order made ready / pass, {size}", best["second"] / best["pass"], 2)
-
-
-def dask_rows(quick):
-    """One pass on two threads, and on a Dask cluster of two local workers."""
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster),
-    ):
-        for n in (1000, 4000) if quick else (1000, 4000, 12_000):
-            X, y = make_classes(n, 50, 4)
-            problem = Problem(X, label_gamma(y), Gaussian(median_distance(X)), n_jobs=2)
-            W = np.linalg.qr(np.random.default_rng(0).standard_normal((50, 3)))[0]
-            threads = partial(problem.objective_and_phi, W)
-
-            def on_dask(run=threads):
-                with parallel_config(backend="dask"):
-                    return run()
-
-            best = take_turns({"threads": threads, "dask": on_dask}, 3, f"Dask, n = {n}")
-            note = f"{1000 * (best['dask'] - best['threads']):.0f} ms more a pass"
-            work = f"a pass on two Dask workers / on two threads, n = {n}"
-            yield Row(work, best["dask"] / best["threads"], note=note)
