@@ -376,7 +376,7 @@ class DaskRows:
     """
 
     def __init__(self, X, y, dtype, check, cuts=None, random_state=0):
-        self.blocks = list(zip(X.to_delayed().ravel(), y.to_delayed().ravel(), strict=True))
+        self.blocks = _read_where_used(zip(X.to_delayed().ravel(), y.to_delayed().ravel()))
         self.dtype, self.cuts, self.V, self.n = dtype, cuts, None, X.shape[0]
         drawn = drawn_rows(X.chunks[0], SAMPLE, random_state)
         first = self._reduced(first_visit, merged, check, each=drawn)
@@ -408,7 +408,7 @@ class DaskRows:
         shared = delayed((self.dtype, self.cuts, *arguments), traverse=False)
         each = [()] * len(self.blocks) if each is None else [(own,) for own in each]
         call, join = delayed(function, pure=False), delayed(combine, pure=False)
-        tasks = [call(x, y, shared, *own) for (x, y), own in zip(self.blocks, each)]
+        tasks = [call(block, shared, *own) for block, own in zip(self.blocks, each)]
         while len(tasks) > 1:
             tasks = [join(tasks[i : i + WIDTH]) for i in range(0, len(tasks), WIDTH)]
         with ONE_BLAS_THREAD:
@@ -462,6 +462,37 @@ class DaskRows:
         return total if self.V is None else self.V.T @ total @ self.V
 
 
+class Block:
+    """A block of X and that of y as the tasks that read them, for the task that uses them to run.
+
+    A worker that takes a step of another would else be sent the rows that the other has read.
+    """
+
+    def __init__(self, pair):
+        self.keys = [part.key for part in pair]
+        self.graph = {}
+        for part in pair:
+            self.graph |= dict(part.dask.cull({part.key}))
+
+    def __iter__(self):
+        from dask import get
+
+        return iter(get(self.graph, self.keys))
+
+
+def _read_where_used(pairs):
+    """Pairs of blocks as `Block`; as they are, where workers hold them or blocks share a task."""
+    pairs = [list(pair) for pair in pairs]
+    blocks = [Block(pair) for pair in pairs]
+    known = {key for block in blocks for key in block.graph}
+    is_shared = len(known) < sum(len(block.graph) for block in blocks)
+    needed = {key for block in blocks for key in block.keys}
+    for block in blocks:
+        for task in block.graph.values():
+            needed |= set(getattr(task, "dependencies", ()))
+    return pairs if is_shared or not needed <= known else blocks  # not known: held by workers
+
+
 def drawn_rows(lengths, most, random_state):
     """Draw some of the rows of blocks.
 
@@ -509,26 +540,28 @@ def drawn_values(y, random_state):
     return np.concatenate(compute(*(take(*pair) for pair in zip(blocks, drawn))))
 
 
-def of_block(x, y, dtype, cuts):
+def of_block(block, dtype, cuts, check=None):
     """A block as arrays (n, d) and (n,), y in slices where it is a response."""
+    x, y = block
     x, y = np.asarray(x, dtype), np.asarray(y)
     if len(x) != len(y):
         raise ValueError(f"a block of X has {len(x)} rows, and that of y has {len(y)}")
+    if check is not None:
+        check(np.tile(y, 2))  # no block is so short that its labels look like a response
     return x, y if cuts is None else np.searchsorted(cuts, y, side="right")
 
 
-def block_sums(x, y, shared):
+def block_sums(block, shared):
     """`sum_over` of a block; on a worker."""
     dtype, cuts, classes, mean, V, function, arguments = shared
-    x, y = of_block(x, y, dtype, cuts)
+    x, y = of_block(block, dtype, cuts)
     return sum_over(function, x, codes_of(y, classes)[0], len(classes), mean, V, arguments)
 
 
-def first_visit(x, y, shared, drawn):
+def first_visit(block, shared, drawn):
     """`Moments` of a block; on a worker."""
     dtype, cuts, check = shared
-    check(np.tile(np.asarray(y), 2))  # no block is so short that its labels look like a response
-    x, y = of_block(x, y, dtype, cuts)
+    x, y = of_block(block, dtype, cuts, check)
     assert_all_finite(x, input_name="X")
     found = []
     for start in range(0, max(len(x), 1), FEATURE_CHUNK):

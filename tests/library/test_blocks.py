@@ -75,6 +75,19 @@ def test_a_fit_is_that_of_the_rows_in_memory(scheduler):
     assert degrees(there, here) < 1e-3
 
 
+def test_blocks_that_share_a_task_are_fitted_too():
+    """Scaled by their own mean: the mean is computed once, not again for every block."""
+    X, y = table()
+    blocks, calls = in_blocks(X, 100, 200, 300), []
+    counted = blocks.map_blocks(lambda rows: calls.append(len(rows)) or rows, meta=X[:0])
+    centred = counted - counted.mean(axis=0)
+    with dask.config.set(scheduler="synchronous"):
+        there = SupervisedIKDR(2, **FIXED).fit(centred, in_blocks(y, 600))
+    here = SupervisedIKDR(2, **FIXED).fit(X, y)
+    assert degrees(there, here) < 1e-3
+    assert len(calls) <= 3 * (there.result_.n_passes + 1)
+
+
 @pytest.mark.slow
 def test_other_processes_make_the_same_sums():
     """The first visit, and one of J: each starts its processes anew."""

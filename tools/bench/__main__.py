@@ -3,10 +3,16 @@
 import argparse
 import warnings
 
-from tools.bench import climbs, growth, passes, peers
+from tools.bench import climbs, cluster, growth, passes, peers
 from tools.bench.rows import HISTORY, store
 
-PARTS = dict(passes=passes.rows, climbs=climbs.rows, growth=growth.rows, peers=peers.rows)
+PARTS = dict(
+    passes=passes.rows,
+    climbs=climbs.rows,
+    growth=growth.rows,
+    peers=peers.rows,
+    cluster=cluster.rows,
+)
 
 
 def main(arguments=None):

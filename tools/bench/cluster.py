@@ -13,13 +13,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from tools.bench.blocks import block
 
 from ismlit import SupervisedIKDR
 from tools.bench.rows import Row
 
 D, CLASSES, ROWS_OF_BLOCK = 50, 4, 100_000
 OPTIONS = dict(bandwidth=3.0, random_features=256, random_state=0)
+
+
+def block(number, rows, d, classes):
+    """Rows of one block (n, d) and their classes; the classes differ in the first two columns."""
+    rng = np.random.default_rng(number)
+    y = rng.integers(0, classes, rows)
+    X = rng.standard_normal((rows, d), dtype=np.float32)
+    X[:, 0] += 2 * np.cos(2 * np.pi * y / classes).astype(np.float32)
+    X[:, 1] += 2 * np.sin(2 * np.pi * y / classes).astype(np.float32)
+    return X, y
 
 
 def table_on_disk(folder, n):
