@@ -8,6 +8,7 @@ and a client of Binder that it does not use. On a slow line each is a wait befor
 import base64
 import contextlib
 import hashlib
+import html
 import io
 import posixpath
 import re
@@ -67,6 +68,12 @@ COLUMN = re.compile(
 SIDE = re.compile(r"\b(?:Left|Right)\b|(?<=\()(?:left|right)\b|(?<=; )(?:left|right)(?=,)")
 BELOW = {"Left": "Top", "Right": "Bottom", "left": "top", "right": "bottom"}
 """What a caption calls two panels that stand beside each other, and below each other."""
+WORDS = re.compile(r'(<span class="math notranslate nohighlight")>\\\(([^<]*)\\\)<')
+COMMAND = re.compile(r"\\([a-zA-Z]+|[,;:! ])")
+UNSEEN = set("mathrm mathcal mathbf mathbb operatorname text left right quad tilde hat bar".split())
+MARKUP = re.compile(r"[{}_^\s\\&]")
+LETTER = 0.55
+"""Of a formula, in the text's own size."""
 TABLE = re.compile(r'(<table class="table">\s*<thead>.*?</thead>)(.*?</table>)', re.DOTALL)
 HEAD = re.compile(r"<th\b[^>]*>(.*?)</th>", re.DOTALL)
 CARD = 3
@@ -269,6 +276,17 @@ def stacked(drawing, image):
     return f'<source media="(max-width: 599px)" srcset="{address}" {size}{column}>'
 
 
+def with_room(text):
+    """A page that keeps for a formula of a sentence about the room that it has once typeset."""
+
+    def kept(found):
+        shown = lambda command: "" if command[1] in UNSEEN or not command[1].isalpha() else "x"
+        letters = MARKUP.sub("", COMMAND.sub(shown, html.unescape(found[2])))
+        return f'{found[1]} style="--room: {LETTER * len(letters):.1f}em">\\({found[2]}\\)<'
+
+    return WORDS.sub(kept, text)
+
+
 def labelled(text):
     """A page whose tables have in each cell the name of its column, which a phone shows there."""
 
@@ -316,11 +334,16 @@ def page(text, static, words, made, within=False):
     return WAITING.sub(r"<script defer \1></script>", text)
 
 
+def made_ready(text):
+    """A page whose words need no more than the style sheet to stay where they are."""
+    return labelled(with_room(together(text)))
+
+
 def lighten(site):
     """Make all pages of the built book `site` light."""
     static, made = site / "_static", {}
     pages = {
-        path: framed(labelled(together(path.read_text(encoding="utf8"))), site / "_images")
+        path: framed(made_ready(path.read_text(encoding="utf8")), site / "_images")
         for path in site.rglob("*.html")
     }
     scripts = [
