@@ -18,7 +18,7 @@ DRAWS = re.compile(
 )
 MOSTLY = 0.6
 """Share of a cell's lines from which on it does nothing but draw."""
-FEW = 3
+FEW = 4
 """Lines that are not worth folding."""
 CODE = re.compile(r'(<div class="cell_input.*?<pre>)(.*?)(</pre>)', re.DOTALL)
 UNSEEN = {"remove-input", "remove-cell"}
@@ -51,11 +51,13 @@ def folded(source, has_picture):
 
     Examples
     --------
-    >>> folded("import numpy as np\\nimport ast\\nimport re\\nfrom ismlit import ism\\n1", False)
-    (4, 'Imports: numpy, ast, re, ismlit')
-    >>> folded("ax = plt.gca()\\nax.plot(x)\\nax.legend()\\nax.set(xlabel='x')", True)
-    (4, 'Code of the figure')
-    >>> folded("W = eigh(phi(W))[1]\\nW = -W\\nW = 2 * W\\nplt.plot(W)", True)
+    >>> modules = ["ast", "re", "json", "sys", "ismlit.solvers"]
+    >>> folded("\\n".join(f"import {name}" for name in modules) + "\\n1 + 1", False)
+    (5, 'Imports: ast, re, json, sys, ismlit')
+    >>> draws = "\\nax.plot(x)\\nax.legend()\\nax.set(xlabel='x')"
+    >>> folded(f"shown = x[:20]\\nax = plt.gca(){draws}", True)
+    (5, 'Code of the figure')
+    >>> folded(f"shown = x[:20]\\nax = plt.gca(){draws}", False)
     (0, '')
     """
     tree = ast.parse(source)

@@ -6,6 +6,7 @@ page is a third as heavy. Wide figures have their panels below each other on a p
 """
 
 import contextlib
+import html
 import re
 
 from tools.site.templates import render
@@ -53,6 +54,12 @@ COLUMN = re.compile(
 SIDE = re.compile(r"\b(?:Left|Right)\b|(?<=\()(?:left|right)\b|(?<=; )(?:left|right)(?=,)")
 BELOW = {"Left": "Top", "Right": "Bottom", "left": "top", "right": "bottom"}
 """What a caption calls two panels that stand beside each other, and below each other."""
+WORDS = re.compile(r'(<span class="math notranslate nohighlight")>\\\(([^<]*)\\\)<')
+COMMAND = re.compile(r"\\([a-zA-Z]+|[,;:! ])")
+UNSEEN = set("mathrm mathcal mathbf mathbb operatorname text left right quad tilde hat bar".split())
+MARKUP = re.compile(r"[{}_^\s\\&]")
+LETTER = 0.55
+"""Of a formula, in the text's own size."""
 TABLE = re.compile(r'(<table class="table">\s*<thead>.*?</thead>)(.*?</table>)', re.DOTALL)
 HEAD = re.compile(r"<th\b[^>]*>(.*?)</th>", re.DOTALL)
 CARD = 3
@@ -160,6 +167,17 @@ def stacked(drawing, image):
     return f'<source media="(max-width: 599px)" srcset="{address}" {size}{column}>'
 
 
+def with_room(text):
+    """A page that keeps for a formula of a sentence about the room that it has once typeset."""
+
+    def kept(found):
+        shown = lambda command: "" if command[1] in UNSEEN or not command[1].isalpha() else "x"
+        letters = MARKUP.sub("", COMMAND.sub(shown, html.unescape(found[2])))
+        return f'{found[1]} style="--room: {LETTER * len(letters):.1f}em">\\({found[2]}\\)<'
+
+    return WORDS.sub(kept, text)
+
+
 def labelled(text):
     """A page whose tables have in each cell the name of its column, which a phone shows there."""
 
@@ -187,11 +205,16 @@ def page(text):
     return WAITING.sub(r"<script defer \1></script>", text)
 
 
+def made_ready(text):
+    """A page whose words need no more than the style sheet to stay where they are."""
+    return labelled(with_room(together(text)))
+
+
 def lighten(site):
     """Make all pages of the built book `site` light."""
     static, names = site / "_static", set()
     for path in site.rglob("*.html"):
-        text = framed(labelled(together(path.read_text(encoding="utf8"))), site / "_images")
+        text = framed(made_ready(path.read_text(encoding="utf8")), site / "_images")
         names.update(ICON.findall(text))
         path.write_text(page(text), encoding="utf8")
     for path in (*static.rglob("*.js"), *static.glob("*.css")):

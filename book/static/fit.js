@@ -75,6 +75,7 @@
     for (const box of wide) box.style.fontSize = `${100 * Math.max(0.7, 0.98 * box.clientWidth / box.scrollWidth)}%`;
   }
   window.addEventListener("load", async () => {
+    if (!window.MathJax?.startup) document.documentElement.classList.add("untypeset"); // TeX is read
     watch(".wide-picture, .bd-article .text_html > div:has(> table)");
     await window.MathJax?.startup?.promise;
     window.fitFormulas(document);

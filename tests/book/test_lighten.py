@@ -7,7 +7,16 @@ from itertools import pairwise
 from ismlit_book.figures.display import drawing
 from matplotlib.figure import Figure
 
-from tools.lighten import FONTS, NARROW, framed, icons, page, together
+from tools.lighten import (
+    FONTS,
+    NARROW,
+    framed,
+    icons,
+    labelled,
+    page,
+    together,
+    with_room,
+)
 
 PAGE = """<head>
 <link href="../_static/styles/theme.css?digest=1" rel="stylesheet" />
@@ -152,3 +161,28 @@ def test_pictures_have_their_place_and_come_when_they_are_near(tmp_path):
         '<img loading="lazy" width="500" height="400" alt="x" src="_images/a.svg" />'
         '<img src="_static/b.svg">'
     )
+
+
+def test_a_formula_keeps_its_room_and_its_text():
+    """More for more letters; what sets a letter upright takes none."""
+    span = '<span class="math notranslate nohighlight">\\({}\\)</span>'
+    rooms = [
+        float(re.search("--room: ([0-9.]+)em", with_room(span.format(tex)))[1])
+        for tex in (r"W", r"\mathrm{W}", r"\Phi(W)", r"\Phi(W) = \lambda W")
+    ]
+    assert rooms[0] == rooms[1] < rooms[2] < rooms[3]
+    assert r"\(\Phi(W)\)" in with_room(span.format(r"\Phi(W)"))
+
+
+def test_a_cell_of_a_table_names_its_column():
+    """Where a phone shows a row as a card; a wide table scrolls."""
+    row = "".join
+    table = lambda n: (
+        '<table class="table"><thead><tr>'
+        + row(f'<th class="head"><p>h{k}</p></th>' for k in range(n))
+        + "</tr></thead><tbody><tr>"
+        + row(f"<td><p>{k}</p></td>" for k in range(n))
+        + "</tr></tbody></table>"
+    )
+    assert '<td data-label="h1"><p>1</p></td>' in labelled(table(3))
+    assert labelled(table(4)) == table(4)

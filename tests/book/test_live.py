@@ -6,8 +6,11 @@ import json
 import re
 from io import BytesIO
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from ismlit_book.figures.display import drawing
+from ismlit_book.figures.front import cards
 from ismlit_book.figures.live import (
     degrees,
     direction,
@@ -16,6 +19,8 @@ from ismlit_book.figures.live import (
     slides,
     turning,
 )
+from ismlit_book.figures.verdict_bar import COLOURS
+from ismlit_book.files import pages
 from ismlit_book.methods.measures import class_table
 from matplotlib.figure import Figure
 from PIL import Image
@@ -80,3 +85,19 @@ def test_slides_hold_each_figure_and_the_one_that_stands_still():
         rows.append(np.flatnonzero(seen.any(axis=1))[0] / len(seen))
     assert rows[0] > 0.6 and rows[1] < 0.3  # each in its own height
     assert f'src="{frames[1]}"' in text and "a &lt;line&gt;" in text
+
+
+def test_the_bar_has_the_colours_of_the_style_sheet():
+    sheet = (pages() / "static" / "book.css").read_text(encoding="utf8")
+    for verdict, colour in COLOURS.items():
+        name = verdict.replace(" ", "-")
+        found = re.search(rf"\.v-{name}[ ,][^#]*(#[0-9a-f]+)", sheet)[1]
+        assert colour in (found, "#" + "".join(2 * digit for digit in found[1:]))
+
+
+def test_the_picture_of_the_claims_is_that_of_the_ledger():
+    """The front page's card is a file; it is drawn anew where a verdict changes."""
+    stored = (pages() / "static" / "card-check.svg").read_text(encoding="utf8")
+    figure = cards()["check"]
+    assert drawing(figure) == stored.rstrip()
+    plt.close("all")
