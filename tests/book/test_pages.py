@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 
 import numpy as np
@@ -20,6 +21,18 @@ NUMBERS = list(report.numbers())
 def test_generated_file_is_fresh(name):
     stored = (files.pages() / name).read_text(encoding="utf-8")
     assert stored == FILES[name], "run: python -m tools.site.pages"
+
+
+def test_the_ledger_as_linked_data():
+    """Every claim once, with its verdict; what it uses names it among its users."""
+    data = json.loads(FILES["static/claims.jsonld"])
+    graph = {entry["@id"]: entry for entry in data["@graph"]}
+    assert {entry["identifier"]: entry["verdict"] for entry in graph.values()} == {
+        name: claim.verdict for name, claim in ledger().items()
+    }
+    for address, entry in graph.items():
+        assert all(address in graph[used]["usedBy"] for used in entry["uses"])
+        assert all(address in graph[user]["uses"] for user in entry["usedBy"])
 
 
 def test_every_verdict_has_a_sign_of_its_own():
