@@ -105,9 +105,9 @@ def test_each_claim_has_its_score(tmp_path, monkeypatch):
 
 
 def test_the_control_is_green_or_the_harness_says_so(tmp_path, monkeypatch):
-    changing = GOOD + "import time\nprint(time.perf_counter(), trace)\n"
+    clock = "import time\nprint(time.perf_counter(), trace)\ncheck("
     with pytest.raises(RuntimeError, match="nothing falsified"):
-        outcomes(tmp_path, monkeypatch, changing)
+        outcomes(tmp_path, monkeypatch, GOOD.replace("check(", clock))
 
 
 def test_the_list_of_survivors_is_not_stale():
