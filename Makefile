@@ -79,7 +79,7 @@ mutants: $(STAMP) ## mutate the library with mutmut: do its tests notice? (MUTAN
 	$(PY) -m mutmut results
 
 sabotage: $(STAMP) ## falsify the formulas behind each claim: do the checks notice? (SEED=1 ARGS)
-	$(PY) -m tools.sabotage --seed $(SEED) $(ARGS)
+	$(PY) -m tools.sabotage --seed $(SEED) --store $(ARGS)
 
 lint: $(STAMP) ## only the linter, the formatter's check and the types
 	$(LINT)

@@ -3,6 +3,7 @@
 import json
 import re
 from functools import cache
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -57,6 +58,8 @@ def test_what_a_note_takes_as_given_stands_in_its_page():
 
 def test_fields_are_filled_in_and_all_are_used():
     """Every field of the ledger has its function, and every function its field."""
+    for module in notes.MODULES:
+        import_module(f"ismlit_book.notes.{module}")
     wanted = {c.id for c in LEDGER.values() for key in SENTENCES if names(c.template(key))}
     for claim in LEDGER.values():
         for key in SENTENCES:

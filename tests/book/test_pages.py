@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 from pathlib import Path
 
@@ -29,6 +30,18 @@ def test_a_claim_stands_beside_the_names_that_its_cell_calls():
     where = {"eq-5.1": [Place(Path("record/5.1.ipynb"), "Heading", source)]}
     found = pages.behind(where)
     assert found == {name: ["eq-5.1"] for name in ("Gaussian", "gram", "label_gamma")}
+
+
+def test_the_ledger_as_linked_data():
+    """Every claim once, with its verdict; what it uses names it among its users."""
+    data = json.loads(FILES["static/claims.jsonld"])
+    graph = {entry["@id"]: entry for entry in data["@graph"]}
+    assert {entry["identifier"]: entry["verdict"] for entry in graph.values()} == {
+        name: claim.verdict for name, claim in ledger().items()
+    }
+    for address, entry in graph.items():
+        assert all(address in graph[used]["usedBy"] for used in entry["uses"])
+        assert all(address in graph[user]["uses"] for user in entry["usedBy"])
 
 
 def test_every_verdict_has_a_sign_of_its_own():

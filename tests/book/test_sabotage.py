@@ -96,6 +96,20 @@ def test_a_check_that_cannot_fail_does_not(tmp_path, monkeypatch, capsys):
     assert "eq-5.2 [operator]" in said and "K[0, 0] + K[1, 1]  =>  K[0, 0] - K[1, 1]" in said
 
 
+def test_each_claim_has_its_score(tmp_path, monkeypatch):
+    (good,) = sabotage.scores(outcomes(tmp_path, monkeypatch, GOOD))
+    assert good["claim"] == "eq-5.2" and good["noticed"] == good["of"] >= 5
+    (empty,) = sabotage.scores(outcomes(tmp_path, monkeypatch, EMPTY))
+    assert empty["noticed"] + len(empty["survivors"]) == empty["of"]
+    assert ["K[0, 0] + K[1, 1]", "K[0, 0] - K[1, 1]", ""] in empty["survivors"]
+
+
+def test_the_control_is_green_or_the_harness_says_so(tmp_path, monkeypatch):
+    clock = "import time\nprint(time.perf_counter(), trace)\ncheck("
+    with pytest.raises(RuntimeError, match="nothing falsified"):
+        outcomes(tmp_path, monkeypatch, GOOD.replace("check(", clock))
+
+
 def test_the_list_of_survivors_is_not_stale():
     """Each is a formula that still stands in its notebook, with the reason why it may be false."""
 

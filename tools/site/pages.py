@@ -1,6 +1,7 @@
 """The pages of the book that are made from the ledger: ``python -m tools.site.pages``.
 
-The ledger, the claims graph, the errata and the reproduction report, each with its data as CSV.
+The ledger, the claims graph, the errata and the reproduction report, each with its data as CSV;
+the ledger as linked data, too.
 What stands here are their texts; their tables are made while the book is built, by
 `tools.site.verdicts`. A test fails while a stored page is not what this module would write.
 """
@@ -11,7 +12,10 @@ import argparse
 import ast
 import csv
 import io
+import json
+import re
 
+import yaml
 from ismlit_book import files
 from ismlit_book.experiments import report
 from ismlit_book.record.cells import cells, known, known_by_scope, link, unproved
@@ -23,11 +27,15 @@ from ismlit_book.record.ledger import (
     ledger,
     tally,
     title,
+    used_by,
 )
 
 import ismlit
 from tools.site.templates import render
 from tools.site.verdicts import errata, tables
+
+BASE = yaml.safe_load((files.pages().parent / "_config.yml").read_text("utf-8"))["html"]["baseurl"]
+"""Where the site is served."""
 
 
 def pages():
@@ -70,17 +78,32 @@ def pages():
         ),
         "static/library.csv": library_csv(where),
         "static/claims.csv": claims_csv(where, how),
+        "static/claims.jsonld": claims_jsonld(where, how),
         "static/reproduction.csv": reproduction_csv(numbers),
     }
     return {name: text.rstrip() + "\n" for name, text in found.items()}
 
 
+def readme(text):
+    """README with the counts of today in its sentence about the claims."""
+    number = counts()
+    told = (
+        f"{len(ledger())} claims: {number['holds']} hold, {number['holds as corrected']} hold once"
+        f" they are corrected, {number['fails']} fail; of the\ntables' and figures' rows "
+        f"{number['reproduced']} come out, {number['reproduced in part']} in part, "
+        f"{number['not reproduced']} do not."
+    )
+    return re.sub(r"\d+ claims: \d+ hold,[^.]*? do not\.", told, text)
+
+
 def write():
-    """Renew the generated files of the book."""
+    """Renew the generated files of the book, and the counts of README."""
     if not files.is_checkout():
         raise SystemExit("no book here: run this in a clone of the repository")
     for name, text in pages().items():
         (files.pages() / name).write_text(text, encoding="utf-8")
+    path = files.pages().parent / "README.md"
+    path.write_text(readme(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 # ---------------------------------------------------------------- the same as tables
@@ -122,6 +145,43 @@ def library_csv(where):
     """The names of the library and the claims behind them as a table."""
     named = [(name, claim_id) for name, claims in behind(where).items() for claim_id in claims]
     return _csv([dict(name=n, claim=c, cell=link(where[c][0])) for n, c in named])
+
+
+CONTEXT = {
+    "@vocab": "https://schema.org/",
+    "verdict": "reviewAspect",
+    "known": "measurementTechnique",
+    "uses": {"@id": "isBasedOn", "@type": "@id"},
+    "usedBy": {"@reverse": "isBasedOn", "@type": "@id"},
+    "checkedIn": {"@id": "subjectOf", "@type": "@id"},
+}
+"""What the words of ``claims.jsonld`` mean; the id of a claim is the address of its page."""
+
+
+def claims_jsonld(where, how):
+    """The ledger as linked data: each claim, its verdict and evidence, what it uses, its pages."""
+    page = lambda claim_id: f"claims/{claim_id}.html"
+    graph = [
+        {
+            "@type": "Claim",
+            "@id": page(c.id),
+            "identifier": c.id,
+            "name": title(c.id),
+            "isPartOf": TITLES[c.chapter],
+            "position": c.where,
+            "text": c.says,
+            "verdict": c.verdict,
+            "comment": c.note,
+            "known": how.get(c.id, ("", ""))[0],
+            "uses": [*map(page, c.uses)],
+            "usedBy": [*map(page, used_by(c.id))],
+            "checkedIn": [p.path.with_suffix(".html").as_posix() for p in where.get(c.id, [])],
+        }
+        for c in ledger().values()
+    ]
+    lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in graph)
+    context = json.dumps(CONTEXT | {"@base": f"{BASE}book/"})
+    return f'{{"@context": {context}, "@graph": [\n{lines}\n]}}'
 
 
 def _csv(rows):

@@ -38,6 +38,7 @@ from ismlit_book.record.ledger import (
     used_by,
     wrong_below,
 )
+from ismlit_book.record.tables import results
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -80,6 +81,7 @@ class Verdicts:
             "cells": self.checked_at,
             "known": lambda c: _known().get(c.id, ("", "")),
             "numbers": lambda c: _numbers().get(c.id, []),
+            "score": lambda c: _scores().get(c.id),
             "tally": tally,
             "bar": bar,
         }
@@ -145,6 +147,12 @@ def _numbers():
     for number in report.numbers():
         found.setdefault(number["claim"], []).append(number)
     return found
+
+
+@cache
+def _scores():
+    """For each claim whose formulas were falsified, how many its checks noticed."""
+    return {row["claim"]: row for row in results("sabotage")}
 
 
 @cache

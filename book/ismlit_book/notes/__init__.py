@@ -49,7 +49,8 @@ def fields(claim_id):
         If no function is registered for the claim.
     """
     for module in MODULES:
-        import_module(f"ismlit_book.notes.{module}")
+        if claim_id not in _FIELDS:
+            import_module(f"ismlit_book.notes.{module}")
     return _FIELDS[claim_id](claim_id)
 
 
@@ -86,7 +87,7 @@ NOT_A_NUMBER = re.compile(
     r"|\b[A-D]\.\d+|\b[A-Za-z]+\d+\b"
 )
 """Parts of a template whose digits are no typed results; names such as Spiral1 among them."""
-EXACT = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
+EXACT = re.compile(r"(?:\d+(?:\.\d+)?|\.\d+)(?:e-?\d+)?")
 
 
 def typed(template):

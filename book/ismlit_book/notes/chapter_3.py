@@ -5,7 +5,7 @@ import numpy as np
 from ismlit_book import printed
 from ismlit_book.experiments import program_3_1 as program
 from ismlit_book.experiments import table_3_1 as table
-from ismlit_book.notes import about
+from ismlit_book.notes import WORDS, about
 from ismlit_book.notes.table_3_1 import AT, PRINTED
 
 SETS, SOLVERS = list(table.SETS), ("ISM", "SM", "DG")
@@ -84,7 +84,17 @@ def printed_quality(claim_id):
         for key in PRINTED
         if key[0] in ("Moon", "MoonN") and round(value("printed", *key, column="CQ"), 1) == 2
     ]
+    pairs = sorted({key[:2] for key in PRINTED})
+    by_start = lambda column: {
+        p: value("printed", *p, "SI", column=column) - value("printed", *p, "RI", column=column)
+        for p in pairs
+    }
+    change = {p: v for p, v in by_start("NMI").items() if not np.isnan(v)}
     return dict(
+        faster=sum(v < 0 for v in by_start("seconds").values()),
+        pairs=len(pairs),
+        worse=WORDS[sum(v < -0.02 for v in change.values())],
+        scored=len(change),
         ISM=web["ISM", "SI"],
         DG=web["DG", "RI"],
         NMI=PRINTED["WebKb", "DG", "RI"]["NMI"],
@@ -101,7 +111,7 @@ def _per_turn(method, reading, counted):
     return float(np.median([row[counted][0] / row["turns"][0] for row in found]))
 
 
-@about("txt-3.2-steps")
+@about("txt-3.2-steps", "txt-3.1-dg-slow")
 def steps(claim_id):
     """Passes and steps for one W from the spectral start, medians over the sets."""
     readings = program.READINGS

@@ -131,6 +131,7 @@ def losses_of_the_part(claim_id):
         ours=np.mean(ours[0]) - np.mean(ours[1]),
         few=sum(v < 1.05 for v in few),
         of=len(few),
+        most=sum(v >= 1.05 for v in few),
         risen=-loss["Spiral1", "DEC"],
         wine=PART.value["Wine", "k-means"],
     )

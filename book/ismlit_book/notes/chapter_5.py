@@ -4,7 +4,7 @@ import numpy as np
 
 from ismlit_book import printed
 from ismlit_book.experiments.readings import CODE
-from ismlit_book.notes import about
+from ismlit_book.notes import WORDS, about
 from ismlit_book.notes.table_5_4 import by_method, numbers
 
 ROWS = {(r["set"], r["paradigm"], r["kernel"], r["method"]): r for r in printed("table-5.4")}
@@ -67,3 +67,33 @@ def in_front_on_mnist(claim_id):
         if (r["set"], r["paradigm"]) == ("MNIST", "supervised")
     }
     return dict(ahead=100 * (score["multiquadratic"] - max(score[k] for k in KERNELS)))
+
+
+@about("txt-5-accuracies")
+def scores_of_ism(claim_id):
+    """Printed scores in which ISM is alone in front, level, or behind its peers."""
+    scores = {}
+    for (*place, method), row in ROWS.items():
+        if row["score"]:
+            scores.setdefault(tuple(place), {})[method] = round(1000 * float(row["score"]))
+    lead = [v.pop("ISM") - max(v.values()) for v in scores.values()]
+    return dict(
+        alone=sum(v > 0 for v in lead),
+        tied=lead.count(0),
+        behind=sum(v < 0 for v in lead),
+        rows=len(lead),
+    )
+
+
+@about("new-ism-never-below")
+def from_taylor_alone(claim_id):
+    """Folds in which a peer ends above ISM from the Taylor start, and by how many percent."""
+
+    def led(name, peer):
+        rows = by_method((name, "supervised", "polynomial"))
+        mine, its = (np.array(rows[m]["objective"]) for m in ("ISM", peer))
+        n = min(len(mine), len(its))
+        lead = (its[:n] - mine[:n]) / np.abs(its[:n])
+        return WORDS[int(np.sum(lead > 1e-6))], 100 * lead.max()
+
+    return dict(face=led("Face", "DG"), mnist=led("MNIST", "SM"))

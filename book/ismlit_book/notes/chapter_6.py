@@ -48,7 +48,7 @@ def ends(claim_id):
     }
 
 
-@about("txt-6.5-L", "txt-6.5-three-layers", "txt-6.5-threshold", "txt-6.5-sigma")
+@about("txt-6-depth", "txt-6.5-L", "txt-6.5-three-layers", "txt-6.5-threshold", "txt-6.5-sigma")
 def depths(claim_id):
     """Mean depths of both tables; depths by other rules; the smallest bandwidths of the program."""
     said = _printed("L")

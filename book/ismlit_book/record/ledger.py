@@ -123,9 +123,10 @@ class Claim:
     `where` is the place in the thesis or paper, `says` the statement in our words, `prints` an
     equation as it stands there, slips included, in TeX; `note` the correction, the counterexample,
     or the reason, its numbers computed; `uses` the ids it builds on; `matters` marks an error that
-    changes a conclusion. `scope` is one of `SCOPES`; `slip`, one of `SLIPS`, says what is wrong with a printed form;
-    `one_case` why a claim about all cases rests on less than a derivation or a hundred draws. How
-    it is known stands in no row: the cells say it (`ismlit_book.record.cells.known`).
+    changes a conclusion. `scope` is one of `SCOPES`; `slip`, one of `SLIPS`, says what is wrong
+    with a printed form; `one_case` why a claim about all cases rests on less than a derivation or
+    a hundred draws. How it is known stands in no row: the cells say it
+    (`ismlit_book.record.cells.known`).
     """
 
     id: str
