@@ -87,8 +87,8 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         least two columns a class), later ones the rank of (6.3), the number of classes less one.
     bandwidth : {"normalized_hsic", "hsic"} or float, optional
         What each sigma maximises: (6.14) or Tr(Gamma K). A number is the sigma of every layer.
-        By default (6.14); without early stopping Tr(Gamma K) decides where that differs by no
-        more than 0.01, and so seldom falls from one layer to the next.
+        By default (6.14), and without early stopping Tr(Gamma K): that is what W maximises, and
+        by (6.14) it falls from layer to layer where kernels widen.
     ridges : sequence of float, default=(inf, 0.1, 0.01, ..., 1e-10)
         Above 0. Where W of a later layer starts: ridge discriminant directions of its input,
         infinity being (6.3); towards 0 they interpolate. One network is grown for each in turn,
@@ -217,7 +217,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
             )
         if isinstance(self.bandwidth, Real):
             check_bandwidth(R, self.bandwidth)
-        sigma = self.bandwidth or ("normalized_hsic" if self.early_stopping else None)
+        sigma = self.bandwidth or ("normalized_hsic" if self.early_stopping else "hsic")
         recipe = Recipe(sigma, width, self.random_features, self.tol, self.max_iter, self.n_jobs)
         rng = check_random_state(self.random_state)
         if self.early_stopping:
@@ -387,8 +387,8 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         return np.maximum(softmax(self._scores(X), axis=1), np.finfo(float).tiny)
 
     def predict_log_proba(self, X) -> np.ndarray:
-        """Logarithms of `predict_proba`."""
-        return log_softmax(self._scores(X), axis=1)
+        """Logarithms of `predict_proba`, which is at least the smallest positive float."""
+        return np.maximum(log_softmax(self._scores(X), axis=1), np.log(np.finfo(float).tiny))
 
     def predict(self, X) -> np.ndarray:
         """The class at the smallest angle in feature space, for each row of X."""

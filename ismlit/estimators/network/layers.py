@@ -192,9 +192,8 @@ class Recipe:
 
     Attributes
     ----------
-    bandwidth : {"normalized_hsic", "hsic"} or float or None
-        What each sigma maximises, or sigma itself. None: (6.14), and where it differs by no more
-        than 0.01 Tr(Gamma K).
+    bandwidth : {"normalized_hsic", "hsic"} or float
+        What each sigma maximises, or sigma itself.
     width : int or None
         Columns of every W; by rule when None.
     random_features : int or None
@@ -202,7 +201,7 @@ class Recipe:
         Of ISM.
     """
 
-    bandwidth: str | float | None = "normalized_hsic"
+    bandwidth: str | float = "normalized_hsic"
     width: int | None = None
     random_features: int | None = None
     tol: float = 1e-3
@@ -252,12 +251,11 @@ class LayerSolver:
                 "all images coincide, so no kernel on them can tell the classes apart: are all "
                 "rows of X the same?"
             )
-        rules = {None: self.score, "normalized_hsic": self.score, "hsic": self.score.trace}
+        rules = dict(normalized_hsic=self.score, hsic=self.score.trace)
         sigma = self.recipe.bandwidth
-        if sigma in rules:
-            options = self.search | dict(second=self.score.trace if sigma is None else None)
+        if isinstance(sigma, str):
             low = max(1e-3 * scale, np.sqrt(squares[squares > 0].min()) / 5)
-            sigma, _ = best_bandwidth(squares, rules[sigma], low, 100 * scale, **options)
+            sigma, _ = best_bandwidth(squares, rules[sigma], low, 100 * scale, **self.search)
         return sigma, self.score(Gaussian(sigma).f(squares))
 
     # ------------------------------------------------------------ where W starts
