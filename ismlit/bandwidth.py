@@ -207,7 +207,7 @@ def self_tuning_kernel(X, neighbours=7):
 # ---------------------------------------------------------------- from X and y
 
 
-def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2, *, second=None):
+def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
     """Search for the bandwidth whose Gaussian Gram matrix scores best.
 
     The score is maximised over a logarithmic grid, and then by a bounded search between the
@@ -225,9 +225,6 @@ def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2, *, second=None)
         Points of the grid.
     tol : float, default=1e-2
         Accuracy in log sigma.
-    second : callable, optional
-        Breaks near ties: of all bandwidths that were tried and score within 0.01 of the best, the
-        widest whose ``second(K)`` is within 1 % of the largest is taken, and its score returned.
 
     Returns
     -------
@@ -253,26 +250,16 @@ def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2, *, second=None)
     >>> round(sigma, 1), round(value, 2)
     (1.3, 0.8)
     """
-    tried = []  # of each bandwidth: log sigma, its score, what breaks near ties
-
-    def loss(log_sigma):
-        K = Gaussian(np.exp(log_sigma)).f(squares)
-        tried.append((log_sigma, score(K), 0.0 if second is None else second(K)))
-        return -tried[-1][1]
-
+    loss = lambda log_sigma: -score(Gaussian(np.exp(log_sigma)).f(squares))
     points = np.linspace(np.log(low), np.log(high), grid)
     losses = [loss(point) for point in points]
     if not np.isfinite(losses).all():
         raise ValueError("the score of a bandwidth is not finite: check the squared distances")
     k = int(np.argmin(losses))
     around = points[max(k - 1, 0)], points[min(k + 1, grid - 1)]
-    minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": tol})
-    place, value, _ = max(tried, key=lambda t: (t[1], -t[0]))
-    if second is not None:
-        near = [t for t in tried if t[1] >= value - 0.01]
-        most = max(t[2] for t in near)
-        place, value, _ = max(t for t in near if t[2] >= 0.99 * most)
-    return float(np.exp(place)), float(value)
+    found = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": tol})
+    value, place = min((losses[k], points[k]), (found.fun, found.x))
+    return float(np.exp(place)), -float(value)
 
 
 # ---------------------------------------------------------------- by name

@@ -36,16 +36,3 @@ def test_best_bandwidth_is_refined_to_a_hundredth():
         wanted = np.exp(-1 / (2 * sigma**2))
         found, _ = best_bandwidth(np.ones((1, 1)), lambda K: -abs(K[0, 0] - wanted), 0.1, 10.0)  # noqa: B023
         assert abs(np.log(found / sigma)) < 0.02
-
-
-def test_a_second_score_breaks_near_ties():
-    """All but the narrowest bandwidths score alike; the second score wants them narrow.
-
-    One pair at distance 1: K > 0.3 from sigma = 0.644 on, and the grid's next point is at 0.692.
-    """
-    plateau = lambda K: 1.0 - 0.005 * K[0, 0] if K[0, 0] > 0.3 else 0.0
-    options = dict(low=0.1, high=10.0, second=lambda K: 1 - K[0, 0])
-    sigma, value = best_bandwidth(np.ones((1, 1)), plateau, **options)
-    assert 0.644 < sigma < 0.7
-    assert_allclose(value, 1 - 0.005 * np.exp(-0.5 / sigma**2))
-    assert best_bandwidth(np.ones((1, 1)), lambda K: K[0, 0], 0.1, 10.0)[0] > 9.9

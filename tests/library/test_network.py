@@ -103,8 +103,8 @@ def test_the_share_is_the_mean_within_less_the_mean_between():
 
 
 @unsettled
-def test_near_ties_keep_hsic_from_falling():
-    """By default; by the agreement alone a layer of these moons loses a tenth and more."""
+def test_hsic_does_not_fall_where_sigma_maximises_it():
+    """By default; where sigma maximises the agreement a layer of these moons loses a tenth."""
     X, y = make_moons(120, noise=0.2, random_state=3)
     falls = {}
     for rule in (None, "normalized_hsic"):

@@ -90,8 +90,8 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         than the classes.
     bandwidth : {"normalized_hsic", "hsic"} or float, optional
         What each sigma maximises: normalised HSIC or Tr(Gamma K). A number is the sigma of every
-        layer. By default normalised HSIC; without early stopping Tr(Gamma K) decides where that
-        differs by no more than 0.01, and so seldom falls from one layer to the next.
+        layer. By default normalised HSIC, and without early stopping Tr(Gamma K): that is what W
+        maximises, and by normalised HSIC it falls from layer to layer where kernels widen.
     ridges : sequence of float, default=(inf, 0.1, 0.01, ..., 1e-10)
         Above 0. W of a later layer starts at ridge discriminant directions of its input: infinity
         gives those of Theorem 6.1, and towards 0 they interpolate. One network is grown for each
@@ -271,7 +271,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
             )
         if isinstance(self.bandwidth, Real):
             check_bandwidth(R, self.bandwidth)
-        sigma = self.bandwidth or ("normalized_hsic" if self.early_stopping else None)
+        sigma = self.bandwidth or ("normalized_hsic" if self.early_stopping else "hsic")
         recipe = Recipe(sigma, width, self.random_features, self.tol, self.max_iter, self.n_jobs)
         rng = check_random_state(self.random_state)
         if self.early_stopping:
@@ -518,7 +518,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         array of shape (n_samples, n_classes)
             The logarithms.
         """
-        return log_softmax(self._scores(X), axis=1)
+        return np.maximum(log_softmax(self._scores(X), axis=1), np.log(np.finfo(float).tiny))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class at the smallest angle in feature space, for each row.

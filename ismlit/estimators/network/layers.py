@@ -309,9 +309,8 @@ class Recipe:
 
     Parameters
     ----------
-    bandwidth : {"normalized_hsic", "hsic"} or float, optional
-        What each sigma maximises, or the sigma of every layer. When None normalised HSIC, and
-        where that differs by no more than 0.01 Tr(Gamma K).
+    bandwidth : {"normalized_hsic", "hsic"} or float
+        What each sigma maximises, or the sigma of every layer.
     width : int, optional
         Columns of every W; by rule when None.
     random_features : int, optional
@@ -324,7 +323,7 @@ class Recipe:
         Of ISM.
     """
 
-    bandwidth: str | float | None = "normalized_hsic"
+    bandwidth: str | float = "normalized_hsic"
     width: int | None = None
     random_features: int | None = None
     tol: float = 1e-3
@@ -408,12 +407,11 @@ class LayerSolver:
                 "all images coincide, so no kernel on them can tell the classes apart: are all "
                 "rows of X the same?"
             )
-        rules = {None: self.score, "normalized_hsic": self.score, "hsic": self.score.trace}
+        rules = dict(normalized_hsic=self.score, hsic=self.score.trace)
         rule = self.recipe.bandwidth
-        if rule is None or isinstance(rule, str):
-            options = self.search | dict(second=self.score.trace if rule is None else None)
+        if isinstance(rule, str):
             low = max(1e-3 * scale, np.sqrt(squares[squares > 0].min()) / 5)
-            sigma, _ = best_bandwidth(squares, rules[rule], low, 100 * scale, **options)
+            sigma, _ = best_bandwidth(squares, rules[rule], low, 100 * scale, **self.search)
         else:
             sigma = float(rule)
         return sigma, self.score(Gaussian(sigma).f(squares))
