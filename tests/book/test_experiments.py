@@ -46,7 +46,6 @@ from sets import needs
 from sklearn.preprocessing import FunctionTransformer
 
 from ismlit import datasets
-from ismlit.bandwidth import median_distance
 from ismlit.estimators.network.layers import LayerSolver, Recipe
 from ismlit.gamma import Gamma, label_gamma
 from ismlit.geometry.frames import principal_angles
@@ -310,32 +309,6 @@ def test_the_planes_of_the_made_sets_are_what_they_say(rng):
     u, v = (data.data @ data.plane).T
     assert np.corrcoef(data.continuous, u + v**2)[0, 1] > 0.98
     assert [int(np.sum(data.target == k)) for k in range(3)] == [134, 133, 133]
-
-
-def test_sliced_inverse_regression_of_classes_spans_what_lda_does(rng):
-    X, y = rng.standard_normal((60, 6)), np.arange(60) % 3
-    X[:, :2] += y[:, None] * [1.0, 0.5]
-    found = peers.SlicedInverseRegression(2).fit(X, y)
-    lda = peers.CappedLDA(2).fit(X, y)
-    assert principal_angles(found.weights_, lda.scalings_[:, :2]).max() < 1e-8
-    assert found.transform(X).shape == (60, 2)
-
-
-def test_gradient_kdr_averages_the_gradients_of_a_kernel_ridge_regression(rng):
-    """Two classes: outer products of the numerical gradient of scikit-learn's regression."""
-    from sklearn.kernel_ridge import KernelRidge
-
-    X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
-    gamma = 1 / (2 * median_distance(X) ** 2)
-    indicators = np.c_[y == 0, y == 1].astype(float)
-    ridge = KernelRidge(alpha=30 * 0.01, kernel="rbf", gamma=gamma).fit(X, indicators)
-    step, outer = 1e-5, np.zeros((3, 3))
-    moved = lambda e: (ridge.predict(X + step * e) - ridge.predict(X - step * e)) / (2 * step)
-    slopes = np.array([moved(e) for e in np.eye(3)])  # (d, n, classes)
-    outer = np.einsum("inc,jnc->ij", slopes, slopes)
-    found = peers.GradientKDR(2, ridge=0.01).fit(X, y)
-    assert_allclose(found.weights_.T @ found.weights_, np.eye(2), atol=1e-12)
-    assert principal_angles(found.weights_, np.linalg.eigh(outer)[1][:, 1:]).max() < 1e-6
 
 
 def test_passes_of_figure_5_2_are_recomputed():

@@ -13,14 +13,12 @@ from functools import cache
 from time import perf_counter
 
 import numpy as np
-from ismlit import SupervisedIKDR, datasets, median_distance
+from ismlit import GradientKDR, SlicedInverseRegression, SupervisedIKDR, datasets, median_distance
 from ismlit.geometry.frames import principal_angles
 from scipy.linalg import solve
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.preprocessing import LabelBinarizer, StandardScaler
@@ -105,104 +103,14 @@ def is_classes(y):
     return np.asarray(y).dtype.kind != "f"
 
 
-class SlicedInverseRegression(TransformerMixin, BaseEstimator):
-    """Sliced inverse regression (Li 1991): where the mean of whitened X goes as y does.
-
-    Parameters
-    ----------
-    n_components : int
-        At most one less than there are slices.
-    n_slices : int
-        Of a continuous target, equally full; classes are slices.
-    """
-
-    def __init__(self, n_components=2, n_slices=10):
-        self.n_components = n_components
-        self.n_slices = n_slices
+class CappedSIR(SlicedInverseRegression):
+    """Sliced inverse regression with at most as many components as slices determine."""
 
     def fit(self, X, y):
-        """Learn ``weights_`` (d, q) from X (n, d) and classes or numbers y (n,)."""
-        if not is_classes(y):
-            edges = np.quantile(y, np.arange(1, self.n_slices) / self.n_slices)
-            y = np.searchsorted(edges, y)
-        U, S, Vt = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
-        kept = S > 1e-9 * S[0]
-        Z = U[:, kept] * np.sqrt(len(X))
-        slices = [Z[y == k] for k in np.unique(y)]
-        self.weights_ = (Vt[kept].T / S[kept]) @ self._leading(slices)
-        return self
-
-    def _leading(self, slices):
-        """Of whitened slices the directions (rank, q) in which their means differ most."""
-        means = np.array([Z.mean(axis=0) * np.sqrt(len(Z)) for Z in slices])
-        q = min(self.n_components, len(slices) - 1)
-        return np.linalg.svd(means)[2][:q].T
-
-    def transform(self, X):
-        """X (n, d) on the directions found, (n, q)."""
-        return X @ self.weights_
-
-
-class SlicedAverageVariance(SlicedInverseRegression):
-    """Sliced average variance estimation (Cook and Weisberg 1991).
-
-    Where the covariances of slices of whitened X differ most from the identity; parameters as for
-    sliced inverse regression.
-    """
-
-    def _leading(self, slices):
-        differ = [np.eye(Z.shape[1]) - np.cov(Z.T, bias=True) for Z in slices]
-        mean = sum(len(Z) * D @ D for Z, D in zip(slices, differ))
-        return np.linalg.eigh(mean)[1][:, ::-1][:, : self.n_components]
-
-
-class GradientKDR(TransformerMixin, BaseEstimator):
-    """Gradient-based kernel dimension reduction (Fukumizu and Leng 2014).
-
-    The directions in which a kernel ridge regression from X into the feature space of y changes
-    most: leading eigenvectors of the mean outer product of its gradients,
-    ``mean_i D_i' (K + n e I)^-1 L (K + n e I)^-1 D_i``, with D_i the gradient of the kernel
-    vector at x_i, K the Gaussian Gram matrix of X and L that of y (of classes: 1 where equal).
-
-    Parameters
-    ----------
-    n_components : int
-    factor : float
-        Bandwidth in median distances.
-    ridge : float
-        The e above.
-    """
-
-    def __init__(self, n_components=2, factor=1.0, ridge=1e-4):
-        self.n_components = n_components
-        self.factor = factor
-        self.ridge = ridge
-
-    def fit(self, X, y):
-        """Learn ``weights_`` (d, q), orthonormal, from X (n, d) and classes or numbers y (n,)."""
-        n, d = X.shape
-        gamma = 1 / (2 * (self.factor * median_distance(X)) ** 2)
-        K = rbf_kernel(X, gamma=gamma)
-        target = self._factor_of(y)
-        B = solve(K + n * self.ridge * np.eye(n), target, assume_a="pos")
-        outer = np.zeros((d, d))
-        for b in B.T:
-            G = 2 * gamma * ((K * b) @ X - (K @ b)[:, None] * X)  # (n, d), gradients of one column
-            outer += G.T @ G / n
-        self.weights_ = np.linalg.eigh(outer)[1][:, ::-1][:, : self.n_components]
-        return self
-
-    @staticmethod
-    def _factor_of(y):
-        """A thin F with L = FF': indicators of classes, or the Gaussian's eigenvectors."""
+        """Of classes at most one component less than there are."""
         if is_classes(y):
-            return (np.asarray(y)[:, None] == np.unique(y)).astype(float)
-        y = np.asarray(y)[:, None]
-        values, vectors = np.linalg.eigh(rbf_kernel(y, gamma=1 / (2 * median_distance(y) ** 2)))
-        kept = values > 1e-4 * values[-1]
-        return vectors[:, kept] * np.sqrt(values[kept])
-
-    transform = SlicedInverseRegression.transform
+            self.n_components = min(self.n_components, len(np.unique(y)) - 1)
+        return super().fit(X, y)
 
 
 class CappedLDA(LinearDiscriminantAnalysis):
@@ -282,6 +190,11 @@ def as_in_the_thesis(q):
     return SupervisedIKDR(q, bandwidth="median", init="taylor")
 
 
+def gradient_kdr(q, factor):
+    """Gradient-based KDR with the bandwidth in median distances."""
+    return GradientKDR(q, bandwidth=factor)
+
+
 def nca(q, steps):
     """NCA, which nothing but the number of its steps keeps from fitting too closely."""
     return NeighborhoodComponentsAnalysis(q, random_state=SEED, max_iter=steps)
@@ -300,9 +213,9 @@ PEERS = {
     "IKDR, median": Peer(as_in_the_thesis, (), "W_"),
     "IKDR, linear": Peer(lambda q: SupervisedIKDR(q, "linear", init="taylor"), (), "W_"),
     "LDA": Peer(CappedLDA, (), "scalings_"),
-    "SIR": Peer(SlicedInverseRegression, (), "weights_", continuous=True),
+    "SIR": Peer(CappedSIR, (), "W_", continuous=True),
     "PLS": Peer(PLSRegression, (), "x_rotations_", continuous=True),
-    "gKDR": Peer(GradientKDR, FACTORS, "weights_", continuous=True),
+    "gKDR": Peer(gradient_kdr, FACTORS, "W_", continuous=True),
     "NCA": Peer(nca, (100, 30, 10), "components_"),
     "PCA": Peer(PCA, (), "components_"),
     "kernel PCA": Peer(MedianKernelPCA, FACTORS),

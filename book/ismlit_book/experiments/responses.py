@@ -12,7 +12,7 @@ from time import process_time
 
 import numpy as np
 import pandas as pd
-from ismlit import ResponseIKDR
+from ismlit import SAVE, GradientKDR, ResponseIKDR, SlicedInverseRegression
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -24,11 +24,6 @@ from sklearn.pipeline import make_pipeline
 
 from ismlit_book import loaders
 from ismlit_book.experiments import SEED, clocked, named
-from ismlit_book.experiments.peers import (
-    GradientKDR,
-    SlicedAverageVariance,
-    SlicedInverseRegression,
-)
 from ismlit_book.experiments.public import FOLDS, preparation
 
 SETS = {
@@ -67,7 +62,7 @@ def neighbours(reduce=None):
 
 def chosen(model):
     """The bandwidth of gradient-based KDR chosen on inner folds."""
-    return GridSearchCV(model, {"gradientkdr__factor": [0.25, 0.5, 1.0, 2.0]}, cv=3)
+    return GridSearchCV(model, {"gradientkdr__bandwidth": [0.25, 0.5, 1.0, 2.0]}, cv=3)
 
 
 def whitened(step):
@@ -79,7 +74,7 @@ METHODS = {
     "ResponseIKDR": lambda: neighbours(ResponseIKDR(2, random_state=SEED)),
     "whitened": lambda: neighbours(whitened(ResponseIKDR(2, random_state=SEED))),
     "SIR": lambda: neighbours(SlicedInverseRegression(2)),
-    "SAVE": lambda: neighbours(SlicedAverageVariance(2)),
+    "SAVE": lambda: neighbours(SAVE(2)),
     "gradient KDR": lambda: chosen(neighbours(GradientKDR(2))),
     "PLS": lambda: neighbours(Components(2)),
     "PCA": lambda: neighbours(PCA(2)),
