@@ -4,12 +4,13 @@
 """
 
 import os
+import resource
 import signal
 import sys
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -51,19 +52,15 @@ def table_on_disk(folder, n):
 @contextmanager
 def watched(processes, every=0.1):
     """The most memory, in MB, that each of some processes takes while the context is open."""
-    import psutil
-
     most, done = dict.fromkeys(processes, 0.0), threading.Event()
 
     def watch():
         while not done.wait(every):
             for name, pids in processes.items():
                 for pid in pids():
-                    try:
-                        now = psutil.Process(pid).memory_info().rss / 1e6
-                    except psutil.NoSuchProcess:
-                        continue
-                    most[name] = max(most[name], now)
+                    with suppress(OSError):  # it was killed
+                        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+                        most[name] = max(most[name], pages * resource.getpagesize() / 1e6)
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -80,10 +77,12 @@ def fit_on_workers(n, memory, kill_at=3):
     One worker is killed after the step `kill_at`. The bytes sent are all those of the loopback
     device: nothing else should use it meanwhile.
     """
-    import psutil
     from distributed import Client, LocalCluster
 
-    sent = lambda: psutil.net_io_counters(pernic=True)["lo"].bytes_sent / 1e6
+    def sent():
+        lines = Path("/proc/net/dev").read_text().splitlines()
+        return next(int(line.split()[9]) for line in lines if line.split()[0] == "lo:") / 1e6
+
     options = dict(n_workers=2, threads_per_worker=1, memory_limit=memory, dashboard_address=None)
     with (
         tempfile.TemporaryDirectory() as folder,
