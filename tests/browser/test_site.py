@@ -701,7 +701,7 @@ def test_the_ledger_is_searched_filtered_and_ordered(on_page):
 
 
 @with_mathjax
-@pytest.mark.parametrize("page", ["ch3/algorithm", "record/D.1", "ch6/rise"])
+@pytest.mark.parametrize("page", ["ch3/algorithm", "record/D.1", "ch6/layers"])
 def test_a_wide_formula_is_set_smaller(page, on_page):
     tab = on_page(f"book/{page}.html", width=1400, height=900)
     tab.wait_for_function("() => document.querySelector('mjx-math[style*=font-size]')")
@@ -818,7 +818,7 @@ def test_panels_stand_below_each_other_on_a_phone(on_page):
     assert source.endswith("-stacked.svg") and width <= 390 < 1.2 * height
 
 
-@pytest.mark.parametrize("page", ["ch1/question", "ch6/rise", "ledger"])
+@pytest.mark.parametrize("page", ["ch1/question", "ch6/layers", "ledger"])
 def test_the_icon_fonts_have_what_is_used_of_them(page, on_page):
     """They hold a few of their glyphs only; tools/lighten.py."""
     ttfont = pytest.importorskip("fontTools.ttLib").TTFont
