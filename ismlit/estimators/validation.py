@@ -77,7 +77,7 @@ def check_label_count(classes: np.ndarray, n: int) -> None:
     ValueError
         If k is above 20 and above a third of n.
     """
-    if classes.dtype.kind in "iuf" and len(classes) > max(20, n // 3):
+    if classes.dtype.kind in "iuf" and too_many(len(classes), n):
         raise ValueError(
             f"y holds {len(classes)} distinct numbers in {n} samples: that is no class label "
             "but a response; use ResponseIKDR, or y.astype(str) if they are names of classes"
@@ -124,8 +124,24 @@ def one_row_per_sample(y: Any, n: int) -> np.ndarray:
     return y
 
 
+def too_many(n_distinct: int, n: int) -> bool:
+    """Say whether n numbers are too various to be class labels.
+
+    Parameters
+    ----------
+    n_distinct, n : int
+        How many of them are distinct, and how many there are.
+
+    Returns
+    -------
+    bool
+        Whether more than 20 and more than a third are distinct.
+    """
+    return n_distinct > max(20, n // 3)
+
+
 def is_response(y) -> bool:
-    """Say whether a target is a response: numbers with fractions; all else are class labels.
+    """Say whether a target is a response: numbers with fractions, or too many distinct ones.
 
     Parameters
     ----------
@@ -135,17 +151,22 @@ def is_response(y) -> bool:
     Returns
     -------
     bool
-        True for a response.
+        True for a response: numbers of which one has a fraction, or of which more than 20 and more
+        than a third are distinct. All else are class labels.
 
     Examples
     --------
     >>> import numpy as np
     >>> from ismlit.estimators.validation import is_response
+    >>> is_response(np.arange(50))
+    True
     >>> is_response(np.array([0.0, 1.0, 1.0])), is_response(np.array([0.5, 1.0]))
     (False, True)
     """
     y = np.asarray(y)
-    return y.dtype.kind == "f" and bool((y % 1).any())
+    if y.dtype.kind == "f" and (y % 1).any():
+        return True
+    return y.dtype.kind in "iuf" and too_many(len(np.unique(y)), len(y))
 
 
 READING = re.compile(r"convert|float\(\) argument|DateTime|promote|contains (NaN|infinity)")

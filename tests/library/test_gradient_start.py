@@ -104,6 +104,15 @@ def test_a_hump_is_seen_by_all_but_the_means(kind, rng):
     assert (np.abs(W).argmax() == 4) == (kind is not SlicedInverseRegression)
 
 
+def test_whole_numbers_of_many_values_are_a_response(rng):
+    """As scikit-learn's diabetes data have them, stored as floating-point numbers."""
+    X = rng.standard_normal((300, 4))
+    y = np.round(100 * X[:, 2] + 10 * rng.standard_normal(300))
+    for target in (y, y.astype(int)):
+        assert np.abs(SlicedInverseRegression(1).fit(X, target).W_).argmax() == 2
+        assert GradientKDR(1).fit(X, target).W_[2, 0] > 0.95
+
+
 @pytest.mark.parametrize("kind", LINEAR)
 def test_scikit_learn_s_checks(kind):
     for estimator, check in estimator_checks_generator(kind(1)):
