@@ -82,10 +82,9 @@ def dependence_test(
         For a projection W that was learnt on other rows pass ``X @ W``; for one learnt on these
         rows see `n_components`.
     y : array of shape (n,) or (n, m)
-        Class labels; a response (numbers of which some have a fraction, or many are distinct); or a
-        second view, an
-        array with two axes. A response and a view are seen through a Gaussian kernel at their
-        median distance.
+        Class labels; a response (numbers with fractions, or of many distinct values); or a second
+        view, an array with two axes. A response and a view are seen through a Gaussian kernel at
+        their median distance.
     kernel : str or Kernel, default="gaussian"
         Of X, as for `ismlit.SupervisedIKDR`.
     bandwidth : float, str or function, optional

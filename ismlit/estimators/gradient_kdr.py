@@ -145,7 +145,7 @@ class GradientKDR(LinearReduction):
         ----------
         X : array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
-            Class labels, or a response: numbers of which some have a fraction, or many are distinct.
+            Class labels, or a response: numbers with fractions, or of many distinct values.
 
         Returns
         -------
