@@ -15,6 +15,7 @@ from ismlit.estimators.base import Projection
 from ismlit.estimators.weights import weighted_centre
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.solvers.ism import ism
+from ismlit.solvers.starts import AGREED
 
 MOST_ROWS = 1000  # that are looked at to order the columns
 
@@ -86,13 +87,18 @@ def _agreement(problem, W, w):
 
 
 def _best_plane(problem, k):
-    """The plane of k dimensions on which J is highest; the first k if there is no best."""
+    """The plane of k dimensions on which J is highest; of the axes if the kernel is constant."""
+    axes = [np.delete(np.eye(k + 1), left_out, axis=1) for left_out in range(k, -1, -1)]
+    heights = [problem.objective(W) for W in axes]
+    starts = ["taylor", "gradient", axes[int(np.argmax(heights))]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # near the maximum is near enough
         try:
-            return ism(problem, q=k, init="several").W
+            ends = [ism(problem, q=k, init=start) for start in starts]
         except ConstantKernelError:
-            return np.eye(k + 1, k)
+            return axes[0]
+    best = max(end.objective for end in ends)
+    return next(end.W for end in ends if end.objective >= best - AGREED * abs(best))
 
 
 def bootstrap_importances(

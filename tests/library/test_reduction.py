@@ -40,6 +40,8 @@ def test_scikit_learn_contract(estimator, check):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:component", "ignore:no bandwidth")
+@pytest.mark.filterwarnings("ignore:y holds 3 known classes", "ignore:column")
 @parametrize_with_checks([SupervisedIKDR(1), UnsupervisedIKDR(), SemiSupervisedIKDR()])
 def test_scikit_learn_contract_as_they_come(estimator, check):
     test_scikit_learn_contract(estimator, check)
@@ -204,7 +206,10 @@ def test_scores_guide_as_their_labels_do(wine):
     ("y", "message"),
     [
         (np.full(178, -1), "unknown"),
-        (np.where(np.arange(178) < 9, 2, -1), "only one class is known, 2: give some labels"),
+        (
+            np.where(np.arange(178) < 9, 2, -1),
+            "holds one class alone, 2, in the 9 rows",
+        ),
         (np.ones((178, 2)), "constant"),
     ],
 )
