@@ -21,6 +21,7 @@ from ismlit_book.experiments import (
     network_scaling,
     patience,
     peers,
+    planes,
     program_3_1,
     program_4_2,
     program_6_1,
@@ -225,6 +226,20 @@ def test_a_slice_of_the_cycles_is_recomputed(name, q, outcome, steps):
     assert sorted(found["shortfall"]) == pytest.approx(sorted(row["shortfall"]), rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.parametrize("start", ["gradient", "SAVE"])
+def test_a_draw_of_the_planes_is_recomputed(start):
+    row = stored("planes", problem="hump", start=start)
+    found = planes.one("hump", start, 3)["share"]
+    assert found == pytest.approx(row["share"][3], abs=0.01)
+
+
+def test_what_is_found_of_a_plane_is_between_nothing_and_all(rng):
+    Z = rng.standard_normal((500, 2))
+    turned = Z @ np.array([[1.0, 2.0], [0.0, 3.0]]) + 5  # another basis, another origin
+    assert planes.found(turned, Z) == pytest.approx(1)
+    assert planes.found(np.c_[Z[:, 0], rng.standard_normal(500)], Z) == pytest.approx(0.5, abs=0.05)
+
+
 @pytest.mark.parametrize(("solver", "seed"), [("ism", 0), ("sm", 3), ("dg", 4)])
 def test_a_draw_of_the_starts_is_recomputed(solver, seed):
     """By the walk, which arrives; at the narrow bandwidth a last digit can lead elsewhere."""
@@ -353,6 +368,7 @@ def test_where_eigenvectors_cannot_be_found_it_is_said(rng):
 
 
 WANTED = {
+    "planes": (("problem", "start"), product(planes.PROBLEMS, planes.STARTS)),
     "starts": (("solver", "start"), product(starts.SOLVERS, starts.STARTS)),
     "classifiers": (
         ("set", "method"),
