@@ -4,6 +4,7 @@ Figures and formulas stay as they are; solutions are opened (``book/static/book.
 all pages has an outline, and its links lead to the published book.
 """
 
+import argparse
 import contextlib
 import functools
 import http.server
@@ -80,6 +81,7 @@ def bind(files, address, target):
 
 def main():
     """Print the pages of the table of contents into _build/pdf, and bind them."""
+    argparse.ArgumentParser(prog="python -m tools.print_book", description=__doc__).parse_args()
     if chromium() is None or not SITE.exists():
         sys.exit("this needs a built book (make book) and Chromium (or CHROMIUM=its path)")
     folder = ROOT / "_build" / "pdf"

@@ -9,7 +9,6 @@ What stands here are their texts; their tables are made while the book is built,
 from __future__ import annotations
 
 import argparse
-import ast
 import csv
 import io
 import json
@@ -30,9 +29,8 @@ from ismlit_book.record.ledger import (
     used_by,
 )
 
-import ismlit
 from tools.site.templates import render
-from tools.site.verdicts import errata, tables
+from tools.site.verdicts import behind, errata, tables
 
 BASE = yaml.safe_load((files.pages().parent / "_config.yml").read_text("utf-8"))["html"]["baseurl"]
 """Where the site is served."""
@@ -129,16 +127,6 @@ def claims_csv(where, how):
         for c in ledger().values()
     ]
     return _csv(rows)
-
-
-def behind(where):
-    """{name of the library: claims that a cell checks with it}, in the order of the ledger."""
-    found = {name: [] for name in ismlit.__all__}
-    for claim_id in filter(where.__contains__, ledger()):
-        nodes = [node for place in where[claim_id] for node in ast.walk(ast.parse(place.source))]
-        for name in found.keys() & {node.id for node in nodes if isinstance(node, ast.Name)}:
-            found[name].append(claim_id)
-    return {name: claims for name, claims in found.items() if claims}
 
 
 def library_csv(where):

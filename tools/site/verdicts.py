@@ -162,7 +162,7 @@ def _highlight(source):
 
 @cache
 def implementations():
-    """For each claim, the names of the functions and classes whose docstrings name it."""
+    """For each claim, the functions and classes whose docstrings name it or that its cell calls."""
     found = {}
     packages = Path(ismlit.__file__).parent, files.data()
     for path in (path for package in packages for path in sorted(package.rglob("*.py"))):
@@ -173,7 +173,21 @@ def implementations():
             mentions = (formulas.named(match[0]) for match in formulas.CLAIM.finditer(doc))
             for claim_id in dict.fromkeys(filter(None, mentions)):
                 found.setdefault(claim_id, []).append(name)
+    for name, claims in behind(cells()).items():
+        for claim_id in claims:
+            home = ismlit._MODULE_OF.get(name, "datasets")
+            found.setdefault(claim_id, []).append(f"ismlit.{home}.{name}".replace("._named", ""))
     return found
+
+
+def behind(where):
+    """{name of the library: claims that a cell checks with it}, in the order of the ledger."""
+    found = {name: [] for name in ismlit.__all__}
+    for claim_id in filter(where.__contains__, ledger()):
+        nodes = [node for place in where[claim_id] for node in ast.walk(ast.parse(place.source))]
+        for name in found.keys() & {node.id for node in nodes if isinstance(node, ast.Name)}:
+            found[name].append(claim_id)
+    return {name: claims for name, claims in found.items() if claims}
 
 
 def _docstrings(node, name):

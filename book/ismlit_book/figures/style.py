@@ -3,7 +3,7 @@
 A figure that names no colour then has those of `plots.COLOURS`, beside the others.
 """
 
-from cycler import cycler
+from matplotlib import cycler
 
 from ismlit_book.figures.plots import COLOURS
 

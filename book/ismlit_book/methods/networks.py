@@ -21,14 +21,15 @@ from ismlit_book.methods.knet.training import (
 PRETRAINING = 5000  # steps of Adam for (4.12), in batches of 64 at a rate of 0.001
 
 
+DEFAULTS = {"early_stopping": False, "bandwidth": "normalized_hsic"}
 PARAMETERS = signature(KernelDependenceNetwork.__init__)
 PARAMETERS = PARAMETERS.replace(
     parameters=[
-        one.replace(default=False) if one.name == "early_stopping" else one
+        one.replace(default=DEFAULTS.get(one.name, one.default))
         for one in PARAMETERS.parameters.values()
     ]
 )
-"""Those of the network, but without early stopping by default."""
+"""Those of the network, but without early stopping, and with the thesis's rule for bandwidths."""
 
 
 class PublishedNetwork(KernelDependenceNetwork):
@@ -55,7 +56,7 @@ class PublishedNetwork(KernelDependenceNetwork):
     """
 
     def __init__(self, **parameters):
-        super().__init__(**{"early_stopping": False, "bandwidth": "normalized_hsic"} | parameters)
+        super().__init__(**DEFAULTS | parameters)
 
     __init__.__signature__ = PARAMETERS
 
