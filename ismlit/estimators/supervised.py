@@ -81,8 +81,6 @@ class SupervisedIKDR(DependentIKDR):
     dependence_ratio_ : array of shape (n_components,)
         The share of the normalised HSIC on the training rows that each column adds to those before
         it. They sum to 1; a negative one blurs what those before it show.
-    feature_importances_ : array of shape (n_features,)
-        The share of each column of X in the projection, see there.
     n_components_ : int
     component_scores_ : array of shape (n_tried, n_folds)
         With n_components="auto": the score of 1, 2, ... components on every fold.

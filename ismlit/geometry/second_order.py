@@ -28,7 +28,7 @@ DOUBT = 1e-2  # The bound of Lanczos may be wrong with this probability.
 class Curvature(NamedTuple):
     """The result of a second-order test at some W.
 
-    Attributes
+    Parameters
     ----------
     value : float
         A Rayleigh quotient of Kd - M. The smallest eigenvalue lies between ``value - error`` and

@@ -176,7 +176,7 @@ def _alignment(problem, W):
 class Starts(NamedTuple):
     """How many starts "several" climbed from, and where they ended.
 
-    Attributes
+    Parameters
     ----------
     tried : int
         Starts climbed from.
