@@ -114,8 +114,11 @@ def test_a_loop_without_an_end_is_ended(way, visit, browser, address):
         tab.close()
     else:
         tab.goto(f"{address}book/claims/eq-5.1.html", wait_until="load")
-    other.wait_for_timeout(1000)
-    assert load_within(browser, other, 3000) < busy / 4
+    for _ in range(5):  # other tests share the processor, and a page takes a moment to end
+        other.wait_for_timeout(1000)
+        if (idle := load_within(browser, other, 3000)) < busy / 4:
+            break
+    assert idle < busy / 4
 
 
 # ---------------------------------------------------------------- the front page's figure
