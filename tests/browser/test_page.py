@@ -298,7 +298,7 @@ def test_a_table_s_row_keeps_its_headings_on_a_phone(visit):
     assert {"needs", "minutes"} <= seen
 
 
-@pytest.mark.parametrize("page", ["ch5/index", "ch6/rise", "ledger"])
+@pytest.mark.parametrize("page", ["ch5/index", "ch6/limit", "ledger"])
 def test_nothing_jumps_while_a_page_is_read(page, visit):
     """From its first moment on, and while it is scrolled through."""
     tab = visit(f"book/{page}.html")
@@ -317,7 +317,7 @@ def test_nothing_jumps_while_a_page_is_read(page, visit):
 
 
 def test_the_search_stays_in_sight_and_says_where_one_is(visit):
-    tab = visit("book/ch6/rise.html")
+    tab = visit("book/ch6/limit.html")
     box = tab.locator(".bd-sidebar-primary .search-button-field").bounding_box()
     assert 0 <= box["y"] < 200
     crumbs = tab.get_by_role("navigation", name="Breadcrumb")

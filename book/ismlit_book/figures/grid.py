@@ -1,4 +1,4 @@
-"""Tables of a page: HTML or a display formula in the book, lines of text elsewhere."""
+"""Tables of a page: HTML in the book, lines of text elsewhere."""
 
 from html import escape
 
@@ -60,7 +60,7 @@ class Grid:
 
 
 class FormulaTable:
-    """Rows of words and formulas under named columns, set as one display.
+    """Rows of words and formulas under named columns.
 
     Parameters
     ----------
@@ -84,16 +84,20 @@ class FormulaTable:
     def __repr__(self):
         return "\n".join(" | ".join(str(cell).strip("$") for cell in line) for line in self.lines)
 
-    def _repr_latex_(self):
-        head, *rows = [" & ".join(map(_as_latex, line)) for line in self.lines]
-        columns = "l" * len(self.lines[0])
-        body = r" \\[4pt] ".join(rows)
-        return rf"$$\begin{{array}}{{{columns}}} {head} \\ \hline {body} \end{{array}}$$"
+    def _repr_html_(self):
+        """A table that scrolls where it is wide; MathJax sets the formulas of its cells."""
+        row = lambda tag, line: "".join(f"<{tag}>{_as_html(cell)}</{tag}>" for cell in line)
+        head, *rows = self.lines
+        body = "".join(f"<tr>{row('td', line)}</tr>" for line in rows)
+        return (
+            '<div class="tex2jax_process" style="overflow-x: auto" tabindex="0"><table class="grid">'
+            f"<thead><tr>{row('th', head)}</tr></thead><tbody>{body}</tbody></table></div>"
+        )
 
 
-def _as_latex(cell):
+def _as_html(cell):
     if not isinstance(cell, str):
         from sympy import latex
 
-        return latex(cell)
-    return cell.strip("$") if cell.startswith("$") else rf"\text{{{cell}}}"
+        return rf"\({escape(latex(cell))}\)"
+    return rf"\({escape(cell.strip('$'))}\)" if cell.startswith("$") else escape(cell)
