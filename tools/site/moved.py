@@ -5,6 +5,7 @@ import posixpath
 from tools.site.templates import render
 
 MOVED = {
+    "ch6/rise": "ch6/guarantee",
     "ch2/nmi": "ch3/nmi",
     "ch3/conclusions": "record/3.5-conclusions",
     "ch3/conditions": "record/A.4",

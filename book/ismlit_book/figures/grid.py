@@ -90,7 +90,8 @@ class FormulaTable:
         head, *rows = self.lines
         body = "".join(f"<tr>{row('td', line)}</tr>" for line in rows)
         return (
-            '<div class="tex2jax_process" style="overflow-x: auto" tabindex="0"><table class="grid">'
+            '<div class="tex2jax_process" style="overflow-x: auto" tabindex="0">'
+            '<table class="grid">'
             f"<thead><tr>{row('th', head)}</tr></thead><tbody>{body}</tbody></table></div>"
         )
 
