@@ -201,7 +201,7 @@ class Projection(KeepsPrecision, BaseEstimator):
             result = replace(result, W=result.W * signs)
             self.W_ = V @ result.W
         self._solved = result
-        self._certificates = {}
+        self._certificates, self._chance = {}, None
         warn_of_components(type(self).__name__, result)
         return replace(result, W=self.W_, problem=None)
 
@@ -291,8 +291,9 @@ class Projection(KeepsPrecision, BaseEstimator):
         """
         check_is_fitted(self, "W_")
         if exact not in self._certificates:
-            found = certify(self, exact=exact)
-            self._certificates[exact] = replace(found, **self._against_chance())
+            if self._chance is None:  # the refits are the same, exact or not
+                self._chance = self._against_chance()
+            self._certificates[exact] = replace(certify(self, exact=exact), **self._chance)
         return self._certificates[exact]
 
     def _against_chance(self):
