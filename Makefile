@@ -2,6 +2,7 @@
 #   PYTHON=python3.12   which Python to use (3.11 gets the locked versions, others the newest allowed)
 #   VENV=.venv          where its packages go
 #   JOBS=2              how many notebooks or test files run at once
+#   THIRD=0             `make test` with the inputs of a third of the notebooks (0, 1 or 2) moved by 1e-13
 #   SLOW=1              `make test` with the slow tests as well
 #   WEEKLY=1            and with those that run page after page in the browser's own Python
 
@@ -49,7 +50,7 @@ offline: $(STAMP) ## pack the built book into a zip, to be read without a networ
 test: $(STAMP) ## lint, tests, notebooks against their stored outputs, book, browser
 	$(LINT)
 	$(PYTEST) -n $(JOBS) --dist loadscope -m "not browser$(QUICK)"
-	$(PYTEST) -n $(JOBS) --dist loadscope $(NBVAL) $(CELLS) book
+	$(PYTEST) -n $(JOBS) --dist loadscope $(if $(THIRD),-p tools.rounding --third $(THIRD)) $(NBVAL) $(CELLS) book
 	$(PY) -m tools.build_book
 	$(PYTEST) -n $(JOBS) --dist loadgroup -m "browser$(QUICK)" tests/browser
 
@@ -57,9 +58,8 @@ quick: $(STAMP) ## lint and the tests of the core, in under a minute: while you 
 	$(LINT)
 	$(PYTEST) -q -n $(JOBS) -m "not slow" $(addprefix tests/library/test_,$(addsuffix .py,$(CORE)))
 
-rounding: $(STAMP) ## the notebooks with inputs moved by 1e-13: what changes hangs on rounding (THIRD=0, 1, 2)
-	$(PYTEST) -n $(JOBS) --dist loadscope -p tools.rounding $(NBVAL) $(CELLS) \
-		$(if $(THIRD),--third $(THIRD)) book
+rounding: $(STAMP) ## the notebooks with inputs moved by 1e-13: what changes hangs on rounding
+	$(PYTEST) -n $(JOBS) --dist loadscope -p tools.rounding $(NBVAL) $(CELLS) book
 
 anywhere: $(STAMP) ## tests and notebooks on every kind of processor (ARGS="--cores Haswell")
 	$(PY) -m tools.anywhere --jobs $(JOBS) $(ARGS)
