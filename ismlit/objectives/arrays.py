@@ -36,6 +36,9 @@ class Place(NamedTuple):
     xp: Any
     device: Any = None
 
+    def __str__(self):
+        return f"{self.xp.__name__.split('.')[-1]} on {self.device}"
+
     def put(self, value: Any) -> Any:
         """Copy numpy arrays there.
 
@@ -70,9 +73,12 @@ def to_numpy(array: Any) -> np.ndarray:
     numpy.ndarray
         The same numbers.
     """
-    if hasattr(array, "get"):  # of cupy
+    if hasattr(array, "get") and hasattr(array, "__dlpack__"):  # of cupy
         return array.get()
     return np.asarray(array.cpu() if hasattr(array, "cpu") else array)  # of torch
+
+
+NUMPY = Place(np)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +93,7 @@ class ArrayPairs(Pairs):
         Where the tiles are.
     """
 
-    place: Place = Place(np)
+    place: Place = NUMPY
 
     def sweep(self, row, views, *arguments):
         """Visit all pairs once; what `row` gets and returns are arrays of the library.
@@ -232,7 +238,7 @@ class ArrayProblem(Problem):
     """
 
     tile: int = TILE
-    place: Place = Place(np)
+    place: Place = NUMPY
 
     @cached_property
     def pairs(self):

@@ -338,7 +338,7 @@ class Problem(Samples):
 
     @staticmethod
     def _double_sum(number, values):
-        """Twice the sum of a tile: each unordered pair stands for two. Rows are added in float64."""
+        """Twice the sum of a tile: an unordered pair stands for two. Rows are added in float64."""
         return 2 * number * float(values.sum(axis=1).sum(dtype=np.float64))
 
     def _objective_row(self, r, views):
