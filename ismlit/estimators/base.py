@@ -16,6 +16,7 @@ from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.estimators.collections import TakesCollections
+from ismlit.estimators.namespaces import in_numpy
 from ismlit.estimators.scikit import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -26,6 +27,7 @@ from ismlit.geometry.frames import as_frame, column_signs
 from ismlit.geometry.span import varying_directions
 from ismlit.kernels import Kernel
 from ismlit.messages import warn
+from ismlit.objectives.arrays import to_numpy
 from ismlit.parallel import ONE_BLAS_THREAD
 from ismlit.solvers.certificate import Certificate, certify
 from ismlit.solvers.ism import warn_of_components
@@ -177,10 +179,12 @@ class Projection(KeepsPrecision, BaseEstimator):
 
     def _start(self):
         """`init` as the solver gets it: an array is seen in the basis of X."""
-        if isinstance(self.init, str) or self._basis is None:
+        if isinstance(self.init, str):
             return self.init
-        V = self._basis
-        return np.linalg.qr(V.T @ as_frame(self.init, len(V), V.dtype, "init"))[0]
+        V, init = self._basis, to_numpy(self.init)
+        if V is None:
+            return init
+        return np.linalg.qr(V.T @ as_frame(init, len(V), V.dtype, "init"))[0]
 
     def _watched(self):
         """What a solver calls after every step; the user's callback gets W for the columns of X."""
@@ -261,7 +265,8 @@ class Projection(KeepsPrecision, BaseEstimator):
         leave copies out before comparing. `bootstrap_importances` gives standard errors.
         """
         check_is_fitted(self)
-        sizes = np.linalg.norm(self.W_, axis=1) * self._std
+        held = in_numpy(self)
+        sizes = np.linalg.norm(held.W_, axis=1) * held._std
         return sizes / sizes.sum()
 
     def certificate(self, *, exact: bool = False) -> Certificate:
@@ -341,7 +346,7 @@ class Projection(KeepsPrecision, BaseEstimator):
             As for `solved`.
         """
         problem, _ = self.solved()
-        return problem if self._basis is None else problem.restrict(self._basis.T)
+        return problem if self._basis is None else problem.restrict(in_numpy(self)._basis.T)
 
     def problem_at(self, W):
         """Return the problem whose point a W is, and W in its coordinates.
@@ -360,7 +365,7 @@ class Projection(KeepsPrecision, BaseEstimator):
         W : array
             The same subspace in its coordinates.
         """
-        V = self._basis
+        V = in_numpy(self)._basis
         if V is not None:
             inside = V.T @ W
             if np.linalg.norm(W - V @ inside) < np.sqrt(np.finfo(V.dtype).eps):

@@ -16,6 +16,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ismlit.estimators.namespaces import call_with_arrays, in_numpy, place_of
 from ismlit.estimators.validation import check_label_count, check_label_kind
 from ismlit.geometry.span import directions_of
 from ismlit.kernels import Gaussian
@@ -23,7 +24,8 @@ from ismlit.objectives.blocks import ClassGamma, DaskRows, class_table, drawn_va
 from ismlit.objectives.features import FeatureProblem, even_frequencies, waves
 
 LAZY = frozenset(
-    "transform images predict predict_proba predict_log_proba decision_function".split()
+    "transform inverse_transform images predict predict_proba predict_log_proba "
+    "decision_function".split()
 )
 FITTED_HERE = "SupervisedIKDR and ResponseIKDR with random_features=256"
 FLOATS = np.float64, np.float32
@@ -87,13 +89,17 @@ class TakesCollections:
 
 
 def _dispatched(name, method):
-    """A method that hands Dask collections on to `_of_collections`."""
+    """A method that hands on Dask collections, and arrays of other libraries than numpy."""
 
     @wraps(method)
     def dispatched(self, *args, **options):
         given = [value for value in (*args, *options.values()) if value is not None]
         if not any(map(is_collection, given)):
-            return method(self, *args, **options)
+            place = place_of(args[0] if args else options.get("X"))
+            if place is not None:
+                return call_with_arrays(name, method, self, args, options, place)
+            is_held = name != "fit" and getattr(self, "takes_arrays", False)
+            return method(in_numpy(self) if is_held else self, *args, **options)
         return _of_collections(name, method, self, args, options, all(map(is_collection, given)))
 
     dispatched.takes_collections = True

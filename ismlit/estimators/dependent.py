@@ -24,6 +24,7 @@ from ismlit.gamma import distinct_rows
 from ismlit.geometry.frames import fixed_signs
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Kernel
+from ismlit.objectives.arrays import ArrayProblem
 from ismlit.objectives.features import MOST_CLASSES
 from ismlit.objectives.parts import as_problem
 from ismlit.solvers.ism import ism, warn_unless_converged
@@ -53,6 +54,7 @@ class DependentIKDR(Projection):
     verbose: bool | int = False
     random_state: int | np.random.RandomState | None = None
     takes_collections = True
+    takes_arrays = True
 
     def _gamma(self, y, sample_weight):
         """Gamma of the target y, and what `fit` learns of it."""
@@ -76,7 +78,11 @@ class DependentIKDR(Projection):
         X_centred = X if self.random_features else X - self.mean_  # to read, not to copy
         self.kernel_ = self._kernel(X_centred, q, sample_weight)
         how = self.n_jobs, self.random_features, self.random_state
-        return self._solve(as_problem(centred, gamma, self.kernel_, *how), q, sample_weight)
+        problem = as_problem(centred, gamma, self.kernel_, *how)
+        if "_place" in vars(self):  # of arrays of another library
+            given = problem.X, problem.gamma, problem.kernel, self.n_jobs
+            problem = ArrayProblem(*given, place=self._place)
+        return self._solve(problem, q, sample_weight)
 
     def _solve(self, problem, q, sample_weight=None):
         with warnings.catch_warnings():  # said below, in the name of the estimator
@@ -184,5 +190,5 @@ class DependentIKDR(Projection):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
+        tags.target_tags.required = tags.array_api_support = True
         return tags

@@ -13,7 +13,7 @@ import numpy as np
 
 PAIRS = ("inner", "difference")
 Formula = Callable[[Any, Any], Any]
-Multiples = list[tuple[float, np.ndarray]]
+Multiples = list[tuple[float, Any]]
 
 
 class Kernel:
@@ -159,7 +159,7 @@ class Kernel:
         """
         return self._derivative(2, beta, xp)
 
-    def f_and_derivatives(self, beta: np.ndarray, orders: Sequence[int]) -> Multiples:
+    def f_and_derivatives(self, beta: Any, orders: Sequence[int], xp: Any = np) -> Multiples:
         """Return f, f' and f'' together, which can share work.
 
         A subclass whose derivatives are multiples of one array returns that array for each.
@@ -170,20 +170,29 @@ class Kernel:
             The betas times `argument`. This array is scratch, and is overwritten.
         orders : sequence of {0, 1, 2}
             Which derivatives are wanted.
+        xp : module, default=numpy
+            The array library of beta.
 
         Returns
         -------
         list of (number, array)
             One pair for each order; the derivative is their product.
         """
-        found = [(self.f, self.df, self.d2f)[order](beta) for order in orders]
-        return [(1.0, np.require(values, requirements="W")) for values in found]
+        found = [(self.f, self.df, self.d2f)[order](beta, xp) for order in orders]
+        if xp is np:
+            found = [np.require(values, requirements="W") for values in found]
+        return [(1.0, values) for values in found]
 
     def _derivative(self, order, beta, xp):
         expression, symbol = self._derived[order]
-        if xp is not np:
+        if xp is not np and not hasattr(xp, "__array_namespace_info__"):  # sympy's functions
             return expression.subs(symbol, beta)
-        values = self._compiled[order](beta)
+        if (order, xp) not in self._compiled:
+            library = "numpy" if xp is np else [xp]
+            self._compiled[order, xp] = _sympy().lambdify(symbol, expression, library, cse=True)
+        values = self._compiled[order, xp](beta)
+        if xp is not np:
+            return values + 0 * beta
         beta = np.asarray(beta)
         return np.broadcast_to(np.asarray(values, dtype=_float(beta)), beta.shape)
 
@@ -193,8 +202,7 @@ class Kernel:
 
     @cached_property
     def _compiled(self):
-        compiled = lambda e, b: _sympy().lambdify(b, e, "numpy", cse=True)
-        return {order: compiled(*pair) for order, pair in self._derived.items()}
+        return {}  # by order and array library
 
     def __getstate__(self):  # Compiled functions do not pickle; they are derived again on use.
         dropped = ("_derived", "_compiled")

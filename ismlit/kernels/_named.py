@@ -132,11 +132,11 @@ class Polynomial(Kernel):
             return beta * 0
         return self.degree * (self.degree - 1) * _power(beta + self.c, self.degree - 2)
 
-    def f_and_derivatives(self, beta: np.ndarray, orders: Sequence[int]) -> Multiples:
+    def f_and_derivatives(self, beta: Any, orders: Sequence[int], xp: Any = np) -> Multiples:
         if max(orders) > self.degree or self.degree > 8:
-            return super().f_and_derivatives(beta, orders)
+            return super().f_and_derivatives(beta, orders, xp)
         beta += self.c
-        powers: dict[int, np.ndarray] = {}
+        powers: dict[int, Any] = {}
         factors = (1, self.degree, self.degree * (self.degree - 1))
         for order in sorted(set(orders), reverse=True):  # each from the one below
             lower = powers.get(order + 1)
@@ -160,20 +160,20 @@ class _Exponential(Kernel):
     rate: Any
 
     def f(self, beta: Any, xp: Any = np) -> Any:
-        return xp.exp(-self.rate * beta)
+        return xp.exp(beta * -self.rate)
 
     def df(self, beta: Any, xp: Any = np) -> Any:
-        return -self.rate * self.f(beta, xp)
+        return self.f(beta, xp) * -self.rate
 
     def d2f(self, beta: Any, xp: Any = np) -> Any:
-        return self.rate**2 * self.f(beta, xp)
+        return self.f(beta, xp) * self.rate**2
 
     @property
     def argument(self) -> float:  # type: ignore[override]
         return -float(self.rate)
 
-    def f_and_derivatives(self, beta: np.ndarray, orders: Sequence[int]) -> Multiples:
-        values = np.exp(beta, out=beta)  # one exponential for all orders
+    def f_and_derivatives(self, beta: Any, orders: Sequence[int], xp: Any = np) -> Multiples:
+        values = np.exp(beta, out=beta) if xp is np else xp.exp(beta)  # one for all orders
         return [(self.argument**order, values) for order in orders]
 
 
@@ -264,9 +264,9 @@ class Multiquadratic(Kernel):
     def f(self, beta: Any, xp: Any = np) -> Any:
         return -xp.sqrt(beta + self.c**2)
 
-    def f_and_derivatives(self, beta: np.ndarray, orders: Sequence[int]) -> Multiples:
+    def f_and_derivatives(self, beta: Any, orders: Sequence[int], xp: Any = np) -> Multiples:
         beta += self.c**2
-        root = np.sqrt(beta, out=beta)
+        root = np.sqrt(beta, out=beta) if xp is np else xp.sqrt(beta)
         inverse = 1 / root if max(orders) else root
         forms = (
             lambda: (-1.0, root),

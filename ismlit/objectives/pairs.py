@@ -528,10 +528,10 @@ class Pairs(Samples):
             The sums.
         """
         shares = iter(shares)
-        total = [array.copy() for array in next(shares)]
+        total = [1 * array for array in next(shares)]
         for block, share in zip(self.blocks[1:], shares, strict=True):
             for array, part in zip(total, share, strict=True):
-                array[block.start :] += part
+                array[block.start :, :] += part
         return total
 
     def shares(self, r: int, *columns: int) -> list[np.ndarray]:
@@ -671,7 +671,7 @@ def slope_tile(factors: tuple[np.ndarray, np.ndarray], rows: slice, columns: sli
         The tile.
     """
     left, right = factors
-    return left[rows] @ right[:, columns]
+    return left[rows, :] @ right[:, columns]
 
 
 def add_both_ways(total, rows: slice, columns: slice, number: float, values, V) -> None:
@@ -692,7 +692,7 @@ def add_both_ways(total, rows: slice, columns: slice, number: float, values, V) 
     """
     start = rows.start
     if start == columns.start:  # on the diagonal, where A is symmetric
-        total[: rows.stop - start] += 2 * number * (values @ V[rows])
+        total[: rows.stop - start, :] += 2 * number * (values @ V[rows, :])
         return
-    total[: rows.stop - start] += number * (values @ V[columns])
-    total[columns.start - start : columns.stop - start] += number * (values.T @ V[rows])
+    total[: rows.stop - start, :] += number * (values @ V[columns, :])
+    total[columns.start - start : columns.stop - start, :] += number * (values.T @ V[rows, :])

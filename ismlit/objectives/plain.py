@@ -328,15 +328,23 @@ class Problem(Samples):
         space = np.empty(self.pairs.tile**2, self.dtype)
         for rows, columns, parts in self.pairs.tiles(r, views, *orders, keep=keep):
             shape = rows.stop - rows.start, columns.stop - columns.start
-            gamma = self.gamma.tile(rows, columns, space[: shape[0] * shape[1]].reshape(shape))
+            gamma = self._gamma_tile(rows, columns, space[: shape[0] * shape[1]].reshape(shape))
             for array in {id(a): a for found in parts for _, a in found}.values():
                 array *= gamma
             yield rows, columns, parts
 
+    def _gamma_tile(self, rows, columns, out):
+        return self.gamma.tile(rows, columns, out)
+
+    @staticmethod
+    def _double_sum(number, values):
+        """Twice the sum of a tile: an unordered pair stands for two. Rows are added in float64."""
+        return 2 * number * float(values.sum(axis=1).sum(dtype=np.float64))
+
     def _objective_row(self, r, views):
         """J of block row r."""
         tiles = self._tiles(r, views, 0)
-        return sum(_double_sum(*value) for _, _, parts in tiles for (value,) in parts)
+        return sum(self._double_sum(*value) for _, _, parts in tiles for (value,) in parts)
 
     def _phi_row(self, r, views):
         """J of block row r, its rows of (upper Psi) X, and its share of the degrees of Psi.
@@ -352,15 +360,14 @@ class Problem(Samples):
             for k, (of_f, (number, psi)) in enumerate(parts):
                 part = pairs.parts[k]
                 # before the diagonal of f' goes: f and f' of a Gaussian share one array
-                value += _double_sum(*of_f)
+                value += self._double_sum(*of_f)
                 self._off_diagonal(k, rows, columns, psi)
-                products[k] = products[k] + number * (psi @ sides[k][columns])
+                products[k] = products[k] + number * (psi @ sides[k][columns, :])
                 if part.kernel.pairs == "difference":
                     ones = self._degree_sides[k]
-                    degrees[k][: rows.stop - start] += number * (psi @ ones[columns])
-                    degrees[k][columns.start - start : columns.stop - start] += number * (
-                        psi.T @ ones[rows]
-                    )
+                    below = slice(columns.start - start, columns.stop - start)
+                    degrees[k][: rows.stop - start, :] += number * (psi @ ones[columns, :])
+                    degrees[k][below, :] += number * (psi.T @ ones[rows, :])
         return value, products, degrees
 
     @cached_property
@@ -377,7 +384,7 @@ class Problem(Samples):
         for rows, columns, parts in self._tiles(r, views, 0, 1):
             for k, (of_f, (number, psi)) in enumerate(parts):
                 # before the diagonal of f' goes: f and f' of a Gaussian share one array
-                value += _double_sum(*of_f)
+                value += self._double_sum(*of_f)
                 self._off_diagonal(k, rows, columns, psi)
                 add_both_ways(totals[k], rows, columns, number, psi, sides[k])
         return value, totals
@@ -421,8 +428,3 @@ def _weighted_scatter(X, weights, rows=4096):
     """X' diag(weights) X for weights (n, 1), without another array of X's size."""
     starts = range(0, len(X), rows)
     return sum(X[a : a + rows].T @ (weights[a : a + rows] * X[a : a + rows]) for a in starts)
-
-
-def _double_sum(number, values):
-    """Twice the sum of a tile: each unordered pair stands for two. Rows are added in float64."""
-    return 2 * number * float(values.sum(axis=1).sum(dtype=np.float64))

@@ -22,12 +22,12 @@ FOLDERS = {
     "geometry": "span frames second_order",
     "kernels": "_base _named",
     "": "messages datasets parallel plot grams gamma dependence bandwidth",
-    "objectives": "pairs protocol plain normalized blocks features affinity joint parts",
+    "objectives": "pairs protocol plain arrays normalized blocks features affinity joint parts",
     "solvers": "gradient_start lbfgs starts result climb ism certificate permutations alternate",
     "estimators": (
-        "scikit parameters validation collections weights base importance components dependent "
-        "supervised response clusters extension clustering unsupervised semisupervised kdac "
-        "gradient_kdr sliced_inverse sliced_variance"
+        "scikit parameters validation namespaces collections weights base importance components "
+        "dependent supervised response clusters extension clustering unsupervised semisupervised "
+        "kdac gradient_kdr sliced_inverse sliced_variance"
     ),
     "estimators.network": "layers ridge growth classifier",
     ".": "statistics",

@@ -11,7 +11,7 @@ from ismlit.gamma import label_gamma
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian, Kernel, Polynomial, RelativeGaussian
 from ismlit.objectives.parts import as_problem
-from ismlit.objectives.plain import Problem, _double_sum
+from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism
 
 KERNELS = pytest.mark.parametrize("name", FAMILY)
@@ -159,7 +159,7 @@ def test_float32_objective_is_accumulated_in_float64(rng):
 def test_sums_of_single_precision_are_taken_in_double():
     """2^24 + 1 is the first whole number that single precision does not have."""
     rows = np.array([[2.0**24], [1.0]], dtype="f4")
-    assert _double_sum(1.0, rows) == 2 * (2**24 + 1)
+    assert Problem._double_sum(1.0, rows) == 2 * (2**24 + 1)
 
 
 @pytest.mark.parametrize("f", [lambda b, xp: xp.exp(-xp.sqrt(b)), lambda b, xp: 1 / b])
