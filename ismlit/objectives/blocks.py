@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from joblib import delayed
+from joblib import cpu_count, delayed
 from sklearn.utils import assert_all_finite, gen_batches
 from sklearn.utils.random import sample_without_replacement
 
@@ -25,6 +25,7 @@ BATCHES = 8  # A worker adds up to so many of them before it answers.
 SAMPLE = 5000  # Of a Dask collection the client holds so many rows: for the bandwidth and starts.
 VALUES = 100_000  # So many values of a response say where its slices begin.
 WIDTH = 8  # So many partial sums are added by one task of the tree.
+TASKS = 4  # In a visit every thread of the scheduler gets so many tasks, of several blocks each.
 
 
 class ClassGamma(Gamma):
@@ -407,8 +408,13 @@ class DaskRows:
 
         shared = delayed((self.dtype, self.cuts, *arguments), traverse=False)
         each = [()] * len(self.blocks) if each is None else [(own,) for own in each]
-        call, join = delayed(function, pure=False), delayed(combine, pure=False)
-        tasks = [call(block, shared, *own) for block, own in zip(self.blocks, each)]
+        call, join = delayed(in_turn, pure=False), delayed(combine, pure=False)
+        # Blocks that are read where they are used need not be read by tasks of their own: the
+        # fewer tasks, the fewer sums are sent from worker to worker.
+        is_read = isinstance(self.blocks[0], Block)
+        width = -(-len(self.blocks) // (TASKS * threads_of_scheduler())) if is_read else 1
+        groups = (slice(i, i + width) for i in range(0, len(self.blocks), width))
+        tasks = [call(function, combine, self.blocks[at], shared, each[at]) for at in groups]
         while len(tasks) > 1:
             tasks = [join(tasks[i : i + WIDTH]) for i in range(0, len(tasks), WIDTH)]
         with ONE_BLAS_THREAD:
@@ -491,6 +497,29 @@ def _read_where_used(pairs):
         for task in block.graph.values():
             needed |= set(getattr(task, "dependencies", ()))
     return pairs if is_shared or not needed <= known else blocks  # not known: held by workers
+
+
+def threads_of_scheduler():
+    """Return how many tasks Dask's scheduler in use runs at once.
+
+    Returns
+    -------
+    int
+        The threads of a cluster's workers; of a scheduler on this machine, its processors.
+    """
+    from dask.base import get_scheduler
+
+    client = getattr(get_scheduler(), "__self__", None)
+    return sum(client.nthreads().values()) if hasattr(client, "nthreads") else cpu_count()
+
+
+def in_turn(function, combine, blocks, shared, each):
+    """What a function gives for some blocks, combined one after the other; on a worker."""
+    total = None
+    for block, own in zip(blocks, each):
+        found = function(block, shared, *own)
+        total = found if total is None else combine([total, found])
+    return total
 
 
 def drawn_rows(lengths, most, random_state):
