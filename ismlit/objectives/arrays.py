@@ -197,7 +197,9 @@ class ArrayPairs(Pairs):
         array
             Of the library.
         """
-        return self.place.put(1 - np.eye(rows.stop - rows.start, dtype=self.dtype))
+        numbers = self.place.put(np.arange(rows.stop - rows.start))
+        apart = numbers[:, None] != numbers[None, :]  # a tile made in numpy would have to travel
+        return self.place.xp.astype(apart, getattr(self.place.xp, str(self.dtype)))
 
 
 @dataclass(frozen=True, eq=False)

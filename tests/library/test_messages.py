@@ -47,12 +47,24 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("line", "words"), CASES.values(), ids=CASES)
-def test_a_warning_points_to_the_line_of_the_caller(line, words, tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT.format(line=line), encoding="utf-8")
-    said = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    number = next(k for k, text in enumerate(SCRIPT.splitlines(), 1) if "the line" in text)
-    place = f"{script}:{number}: "
-    warned = [text for text in said.stderr.splitlines() if text.startswith(place)]
-    assert any(re.search(words, text) for text in warned), said.stderr
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """What the scripts of all cases say, each run as a program of its own in one process."""
+    folder = tmp_path_factory.mktemp("scripts")
+    for name, (line, _) in CASES.items():
+        (folder / f"{name}.py").write_text(SCRIPT.format(line=line), encoding="utf-8")
+    program = (
+        "import runpy, sys\nfor path in sys.argv[1:]: runpy.run_path(path, run_name='__main__')\n"
+    )
+    scripts = [folder / f"{name}.py" for name in CASES]
+    command = [sys.executable, "-W", "always", "-c", program, *scripts]
+    return folder, subprocess.run(command, capture_output=True, text=True, check=True).stderr
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_warning_points_to_the_line_of_the_caller(name, said):
+    folder, text = said
+    number = next(k for k, line in enumerate(SCRIPT.splitlines(), 1) if "the line" in line)
+    place = f"{folder / name}.py:{number}: "
+    warned = [line for line in text.splitlines() if line.startswith(place)]
+    assert any(re.search(CASES[name][1], line) for line in warned), text

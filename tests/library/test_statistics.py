@@ -75,14 +75,14 @@ def test_a_searched_projection_is_compared_with_searched_ones():
     from ismlit import SupervisedIKDR
 
     naive, honest = [], []
-    for seed in range(20):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         X, y = rng.standard_normal((60, 15)), np.arange(60) % 2
         seen = SupervisedIKDR(2, init="taylor").fit_transform(X, y)
         naive.append(dependence_test(seen, y, n_permutations=19).p_value)
         honest.append(dependence_test(X, y, n_components=2, n_permutations=19).p_value)
-    assert np.sum(np.array(naive) <= 0.05) >= 18
-    assert np.sum(np.array(honest) <= 0.05) <= binom.ppf(0.999, 20, 0.05)
+    assert np.sum(np.array(naive) <= 0.05) >= 7
+    assert np.sum(np.array(honest) <= 0.05) <= binom.ppf(0.999, 8, 0.05)
 
 
 def test_a_searched_projection_finds_an_interaction(rng):
