@@ -20,7 +20,7 @@ from ismlit.estimators.namespaces import call_with_arrays, in_numpy, place_of
 from ismlit.estimators.validation import check_label_count, check_label_kind
 from ismlit.geometry.span import directions_of
 from ismlit.kernels import Gaussian
-from ismlit.objectives.blocks import ClassGamma, DaskRows, class_table, drawn_values
+from ismlit.objectives.blocks import ClassGamma, DaskRows, by_class, class_table, drawn_values
 from ismlit.objectives.features import FeatureProblem, even_frequencies, waves
 
 LAZY = frozenset(
@@ -382,4 +382,4 @@ def score_collections(estimator, X, y, features=512):
 def _feature_products(x, codes, k, frequencies):
     """The sums of the features by class (k, 2m), and their products (2m, 2m)."""
     Z = waves(x, frequencies)
-    return (codes == np.arange(k)[:, None]).astype(float) @ Z, (Z.T @ Z).astype(float)
+    return by_class(codes, k) @ Z, (Z.T @ Z).astype(float)

@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import delayed
+from scipy.sparse import csr_array
 from sklearn.utils import assert_all_finite, gen_batches
 from sklearn.utils.random import sample_without_replacement
 
 from ismlit.gamma import Gamma, one_hot
 from ismlit.parallel import ONE_BLAS_THREAD, in_parallel
 
-MOST_CLASSES = 256
+MOST_CLASSES = 4096  # A table of so many squared is kept.
 FEATURE_CHUNK = 8192  # samples whose features are held at once by a worker
 BATCHES = 8  # A worker adds up to so many of them before it answers.
 SAMPLE = 5000  # Of a Dask collection the client holds so many rows: for the bandwidth and starts.
@@ -239,7 +240,25 @@ def class_sums(x, codes, k):
     squares : float
         The sum of all squares.
     """
-    return (codes == np.arange(k)[:, None]).astype(float) @ x, np.sum(x * x, dtype=float)
+    return by_class(codes, k) @ x, np.sum(x * x, dtype=float)
+
+
+def by_class(codes, k):
+    """Return the indicators of the classes, whose product with rows adds those of each class.
+
+    Parameters
+    ----------
+    codes : array of shape (n,)
+        The class of each row.
+    k : int
+        The number of classes.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of shape (k, n)
+        Ones, in double precision.
+    """
+    return csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), (k, len(codes)))
 
 
 def weighted_scatter(x, codes, k, weights):

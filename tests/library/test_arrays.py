@@ -19,11 +19,11 @@ from ismlit.objectives.plain import Problem
 
 
 def gammas(rng, n):
-    dense = rng.standard_normal((n, n))
+    dense, odd = rng.standard_normal((n, n)), np.arange(n) % 2
     return {
         "dense": DenseGamma(dense + dense.T),
         "labels": label_gamma(np.arange(n) % 3),
-        "response": response_gamma(rng.standard_normal((n, 1)), 0.5),
+        "response": response_gamma(rng.standard_normal((n, 1)), 0.5) + -0.7 * label_gamma(odd),
     }
 
 

@@ -273,8 +273,8 @@ def test_refusals_name_the_cure():
         (dX, dy[:-1], r"one value per row of X: \(599,\)"),
         (in_blocks(nan, 100, 500), dy, "contains NaN"),
         (dX, dy + 0.5, "fractions.*use ResponseIKDR"),
-        (dX, in_blocks(np.arange(600), 600), "more than 256 classes|use ResponseIKDR"),
-        (dX, in_blocks(many, 300, 300), "more than 256 classes|at most 256|use ResponseIKDR"),
+        (dX, in_blocks(np.arange(600), 600), "use ResponseIKDR"),
+        (dX, in_blocks(many, 300, 300), "use ResponseIKDR"),
         (dX, 0 * dy, "at least two classes"),
         (dX[:1], dy[:1], "at least 2"),
     ]:
