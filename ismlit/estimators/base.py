@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ismlit.estimators.collections import TakesCollections
+from ismlit.estimators.collections import TakesCollections, is_blocks
 from ismlit.estimators.namespaces import in_numpy
 from ismlit.estimators.scikit import (
     BaseEstimator,
@@ -95,7 +95,9 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
         except BaseException as error:  # KeyboardInterrupt included
             state.clear()
             state.update(before)
-            explain_column(args[1] if len(args) > 1 else kwargs.get("X"), error)
+            X = args[1] if len(args) > 1 else kwargs.get("X")
+            if not is_blocks(X, args[2] if len(args) > 2 else kwargs.get("y")):
+                explain_column(X, error)
             raise
 
     return guarded
@@ -323,8 +325,8 @@ class Projection(KeepsPrecision, BaseEstimator):
         check_is_fitted(self, "W_")
         if self._solved is None:
             raise ValueError(
-                f"this {type(self).__name__} was pickled without its training data, or fitted on "
-                "Dask collections, of which it keeps none: ask for certificate() before a pickle, "
+                f"this {type(self).__name__} was pickled without its training data, or fitted to "
+                "rows in blocks, of which it keeps none: ask for certificate() before a pickle, "
                 "or call certify(Problem(X, gamma, kernel), model.W_), on a sample of the rows"
             )
         return self._solved.problem, self._solved

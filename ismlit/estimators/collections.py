@@ -1,4 +1,4 @@
-"""Dask collections as X and y: who takes them, and what they are turned into.
+"""Rows in blocks as X and y: who takes Dask collections, and what blocks are turned into.
 
 `SupervisedIKDR` and `ResponseIKDR` are fitted where the blocks are, if they have random features.
 What a fitted estimator says of new rows it says block by block, lazily. All else is refused, since
@@ -8,7 +8,7 @@ scikit-learn's checks would gather a collection into memory. Dask is imported wh
 from __future__ import annotations
 
 import copy
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,16 @@ from ismlit.estimators.namespaces import call_with_arrays, in_numpy, place_of
 from ismlit.estimators.validation import check_label_count, check_label_kind
 from ismlit.geometry.span import directions_of
 from ismlit.kernels import Gaussian
-from ismlit.objectives.blocks import ClassGamma, DaskRows, class_table, drawn_values
+from ismlit.objectives.blocks import (
+    VALUES,
+    ClassGamma,
+    DaskRows,
+    IterableRows,
+    by_class,
+    class_table,
+    drawn_rows,
+    drawn_values,
+)
 from ismlit.objectives.features import FeatureProblem, even_frequencies, waves
 
 LAZY = frozenset(
@@ -45,6 +54,30 @@ def is_collection(data):
         True if it is one.
     """
     return hasattr(data, "__dask_graph__")
+
+
+def is_blocks(X, y=None):
+    """Say whether X gives blocks (X, y) of rows, one after the other.
+
+    Parameters
+    ----------
+    X : object
+        What was given.
+    y : object, optional
+        The blocks have the targets, so that there are none apart.
+
+    Returns
+    -------
+    bool
+        True if it is an iterable of such pairs, or an iterator, which `fit_collections` refuses.
+    """
+    if y is not None or not hasattr(X, "__iter__") or hasattr(X, "shape"):
+        return False
+    if iter(X) is X:
+        return True
+    first = next(iter(X), None)
+    is_pair = isinstance(first, tuple | list) and len(first) == 2
+    return is_pair and getattr(first[0], "ndim", 0) == 2
 
 
 class TakesCollections:
@@ -262,10 +295,10 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
     ----------
     estimator : estimator
         What is fitted.
-    X : Dask collection of shape (n_samples, n_features)
+    X : Dask collection of shape (n_samples, n_features), or iterable of blocks (X, y)
         Samples in rows.
-    y : Dask collection of shape (n_samples,)
-        The targets.
+    y : Dask collection of shape (n_samples,), or None
+        The targets, where the blocks do not have them.
     sample_weight : object, optional
         Refused if given.
     slice_starts : callable, optional
@@ -289,26 +322,31 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
     }
     for name in (name for name, is_given in refused.items() if is_given):
         raise ValueError(
-            f"{name} of {type(estimator).__name__} is not to be had for Dask collections: leave it "
+            f"{name} of {type(estimator).__name__} is not to be had for rows in blocks: leave it "
             "out, or fit a sample of the rows in memory"
         )
     if estimator.random_features is None:
         raise ValueError(
-            f"{type(estimator).__name__} takes Dask collections only with random features, which "
-            "need no pairs of rows: set random_features=256"
+            f"{type(estimator).__name__} takes Dask collections, and other rows in blocks, only "
+            "with random features, which need no pairs of rows: set random_features=256"
         )
-    X, y, dtype = as_arrays(estimator, X, y, reset=True)
     seed = check_random_state(estimator.random_state or 0).randint(2**31 - 1)
+    if not is_collection(X):
+        make_rows = partial(IterableRows, X, *_looked_through(estimator, X))
+        values_of = lambda: _drawn_from(X, make_rows.args[1], seed)
+    else:
+        X, y, dtype = as_arrays(estimator, X, y, reset=True)
+        make_rows, values_of = partial(DaskRows, X, y, dtype), lambda: drawn_values(y, seed)
     if slice_starts is None:
-        rows = DaskRows(X, y, dtype, check_label_kind, random_state=seed)
+        rows = make_rows(check_label_kind, random_state=seed)
         check_label_count(rows.classes, rows.n)
         estimator.classes_ = rows.classes
     else:
-        values = drawn_values(y, seed)
+        values = values_of()
         _check_response(values)
         estimator.slices_ = slice_starts(values, estimator.n_slices)
-        rows = DaskRows(X, y, dtype, _check_response, estimator.slices_, seed)
-    estimator.mean_ = rows.mean.astype(dtype)
+        rows = make_rows(_check_response, estimator.slices_, seed)
+    estimator.mean_ = rows.mean.astype(rows.dtype)
     estimator._std = np.sqrt(np.diag(rows.scatter) / rows.n)
     q = estimator._choose_components(directions_of(rows.scatter), rows.X)
     V, sample = estimator._basis, rows.X - estimator.mean_
@@ -325,6 +363,35 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
     estimator._solve(problem, q)
     estimator._solved = None  # which would keep a hold of the blocks
     return estimator
+
+
+def _looked_through(estimator, blocks):
+    """The rows of each block, and the precision of the first; every block is looked at."""
+    if iter(blocks) is blocks:
+        raise ValueError(
+            f"{type(estimator).__name__} was given a {type(blocks).__name__}, which gives its "
+            "blocks once, and a fit visits them in every step: give a list of them, or an object "
+            "whose __iter__ begins anew"
+        )
+    lengths = []
+    for number, (x, y) in enumerate(blocks):
+        if not number:
+            dtype = validate_data(estimator, x[:2], dtype=FLOATS).dtype
+        if x.shape[1] != estimator.n_features_in_ or np.shape(y) != (len(x),):
+            raise ValueError(
+                f"block {number} has X of shape {x.shape} and y of shape {np.shape(y)}: each must "
+                f"have the {estimator.n_features_in_} columns of the first, and one value a row"
+            )
+        lengths.append(len(x))
+    if sum(lengths) < 2:
+        raise ValueError(f"the blocks have {sum(lengths)} rows, and at least 2 are needed")
+    return lengths, dtype
+
+
+def _drawn_from(blocks, lengths, seed):
+    """Some values of the targets, as `drawn_values` draws them."""
+    drawn = drawn_rows(lengths, VALUES, seed)
+    return np.concatenate([np.asarray(y)[rows] for (_, y), rows in zip(blocks, drawn)])
 
 
 def _check_response(y):
@@ -382,4 +449,4 @@ def score_collections(estimator, X, y, features=512):
 def _feature_products(x, codes, k, frequencies):
     """The sums of the features by class (k, 2m), and their products (2m, 2m)."""
     Z = waves(x, frequencies)
-    return (codes == np.arange(k)[:, None]).astype(float) @ Z, (Z.T @ Z).astype(float)
+    return by_class(codes, k) @ Z, (Z.T @ Z).astype(float)

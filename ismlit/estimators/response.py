@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from ismlit.dependence import gram_of_labels
 from ismlit.estimators.base import FLOATS, all_or_nothing, column_std
-from ismlit.estimators.collections import fit_collections, is_collection
+from ismlit.estimators.collections import fit_collections, is_blocks, is_collection
 from ismlit.estimators.dependent import COMPONENTS, DependentIKDR
 from ismlit.estimators.parameters import NONE, check_parameters, is_integer_at_least, rule
 from ismlit.estimators.weights import row_weights
@@ -80,13 +80,17 @@ class ResponseIKDR(DependentIKDR):
     _target_options: ClassVar[dict[str, bool]] = dict(y_numeric=True, multi_output=True)
 
     @all_or_nothing
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn ``W_`` from rows and their responses.
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features)
+        X : array of shape (n_samples, n_features), or iterable of blocks
+            As for `SupervisedIKDR`.
         y : array of shape (n_samples,) or (n_samples, n_responses)
+            None where the blocks have it.
         sample_weight : array of shape (n_samples,), optional
             At least 0. A row of weight 2 counts as two rows that coincide.
 
@@ -108,7 +112,7 @@ class ResponseIKDR(DependentIKDR):
             If one column makes nearly all of the variance, or a component hardly varies.
         """
         check_parameters(self, n_components=COMPONENTS, n_slices=rule(SLICES, NONE))
-        if is_collection(X):
+        if is_collection(X) or is_blocks(X, y):
             return fit_collections(self, X, y, sample_weight, slice_starts)
         if np.asarray(y).dtype.kind in "US":
             raise ValueError("a response must be numbers; SupervisedIKDR takes class labels")

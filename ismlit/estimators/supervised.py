@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from ismlit.dependence import gram_of_labels
 from ismlit.estimators.base import FLOATS, all_or_nothing
-from ismlit.estimators.collections import fit_collections, is_collection
+from ismlit.estimators.collections import fit_collections, is_blocks, is_collection
 from ismlit.estimators.dependent import COMPONENTS, DependentIKDR
 from ismlit.estimators.parameters import DICT, NONE, check_parameters, one_of, rule
 from ismlit.estimators.validation import check_labels
@@ -59,7 +59,7 @@ class SupervisedIKDR(DependentIKDR):
     random_features : int, optional
         Replace the Gaussian kernel by so many random features: time linear in the samples. X may
         then be a numpy.memmap of more rows than memory holds, or X and y Dask collections, whose
-        blocks are added up where they are; see the notes.
+        blocks are added up where they are, or come as pairs of blocks; see the notes.
     tol : float, default=1e-6
         Largest first-order residual, relative to Phi, at which the solver stops.
     max_iter : int, default=2000
@@ -113,6 +113,16 @@ class SupervisedIKDR(DependentIKDR):
     collections, too; `transform` is lazy, with the same chunks of rows. To be able to go on after
     the client is lost, let `callback` save W, and pass it as `init`.
 
+    Rows that another library holds (row groups of a Parquet file, batches of Ray, partitions of
+    Spark) come as one object: a list of pairs (X, y) of arrays or tables, or any object whose
+    ``__iter__`` gives these blocks anew, since each step visits them once.
+
+    Where scikit-learn's ``array_api_dispatch`` is on, X and y may be arrays of torch, cupy or
+    another library of the array API standard. Of an exact fit all that grows with the square of
+    the rows is then computed with them, on their device; starts, and what has columns alone, in
+    numpy. As in scikit-learn ``W_``, ``mean_`` and other arrays learnt come back as arrays of that
+    library, and so does what `transform` gives; ``result_`` and the certificate hold numpy arrays.
+
     References
     ----------
     Wu, Miller, Chang, Sznaier and Dy 2019, Solving interpretable kernel dimensionality reduction.
@@ -143,14 +153,17 @@ class SupervisedIKDR(DependentIKDR):
     class_weight: dict | str | None = None
 
     @all_or_nothing
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn ``W_`` from rows and their classes.
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features)
+        X : array of shape (n_samples, n_features), or iterable of blocks
+            Pairs (X, y) of some rows each, with random features; see the notes.
         y : array of shape (n_samples,)
-            Class labels, numbers or words.
+            Class labels, numbers or words. None where the blocks have them.
         sample_weight : array of shape (n_samples,), optional
             At least 0. A row of weight 2 counts as two rows that coincide.
 
@@ -171,7 +184,7 @@ class SupervisedIKDR(DependentIKDR):
             If one column makes nearly all of the variance, or a component hardly varies.
         """
         check_parameters(self, n_components=COMPONENTS, class_weight=CLASS_WEIGHT)
-        if is_collection(X):
+        if is_collection(X) or is_blocks(X, y):
             return fit_collections(self, X, y, sample_weight)
         rows, labels = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
         self.classes_ = check_labels(labels)

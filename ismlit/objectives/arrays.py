@@ -17,9 +17,7 @@ from ismlit.gamma import DenseGamma
 from ismlit.objectives.pairs import Pairs
 from ismlit.objectives.plain import Problem
 
-TILE = (
-    4096  # The side of a tile of pairs: a GPU is idle with the small ones of a processor's cache.
-)
+TILE = 4096  # The side of a tile of pairs on a GPU, which the small ones of a CPU leave idle.
 
 
 class Place(NamedTuple):
@@ -208,8 +206,10 @@ class ArrayProblem(Problem):
 
     Parameters
     ----------
-    X, gamma, kernel, n_jobs, tile, count
+    X, gamma, kernel, n_jobs, count
         As for `Problem`.
+    tile : int, optional
+        The side of a tile of pairs; None for 4096, or 256 on a CPU.
     place : Place
         The library, and a device of it.
 
@@ -239,14 +239,15 @@ class ArrayProblem(Problem):
     True
     """
 
-    tile: int = TILE
+    tile: int | None = None  # type: ignore[assignment]
     place: Place = NUMPY
 
     @cached_property
     def pairs(self):
         """The kernel matrix as an operator, without Gamma."""
-        given = self.X, self.kernel, self.n_jobs, self.tile, self.count
-        return ArrayPairs(*given, place=self.place)
+        is_cpu = self.place.device is None or "cpu" in str(self.place.device).lower()
+        tile = self.tile or (Pairs.tile if is_cpu else TILE)
+        return ArrayPairs(self.X, self.kernel, self.n_jobs, tile, self.count, self.place)
 
     def sample(self, rows):
         """Return the problem of some of the samples, in numpy.

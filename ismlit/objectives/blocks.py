@@ -2,7 +2,8 @@
 
 With random features the samples enter J, its gradient and Phi through sums over the rows of each
 class. `ArrayRows` takes them from an array, which may be a numpy.memmap, `DaskRows` from the
-blocks of Dask collections, where they are: both read some thousand consecutive rows at once.
+blocks of Dask collections, where they are, `IterableRows` from blocks that an object gives one
+after the other: all read some thousand consecutive rows at once.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import cpu_count, delayed
+from scipy.sparse import csr_array
 from sklearn.utils import assert_all_finite, gen_batches
 from sklearn.utils.random import sample_without_replacement
 
 from ismlit.gamma import Gamma, one_hot
 from ismlit.parallel import ONE_BLAS_THREAD, in_parallel
 
-MOST_CLASSES = 256
+MOST_CLASSES = 4096  # A table of so many squared is kept.
 FEATURE_CHUNK = 8192  # samples whose features are held at once by a worker
 BATCHES = 8  # A worker adds up to so many of them before it answers.
 SAMPLE = 5000  # Of a Dask collection the client holds so many rows: for the bandwidth and starts.
@@ -240,7 +242,25 @@ def class_sums(x, codes, k):
     squares : float
         The sum of all squares.
     """
-    return (codes == np.arange(k)[:, None]).astype(float) @ x, np.sum(x * x, dtype=float)
+    return by_class(codes, k) @ x, np.sum(x * x, dtype=float)
+
+
+def by_class(codes, k):
+    """Return the indicators of the classes, whose product with rows adds those of each class.
+
+    Parameters
+    ----------
+    codes : array of shape (n,)
+        The class of each row.
+    k : int
+        The number of classes.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of shape (k, n)
+        Ones, in double precision.
+    """
+    return csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), (k, len(codes)))
 
 
 def weighted_scatter(x, codes, k, weights):
@@ -378,8 +398,11 @@ class DaskRows:
 
     def __init__(self, X, y, dtype, check, cuts=None, random_state=0):
         self.blocks = _read_where_used(zip(X.to_delayed().ravel(), y.to_delayed().ravel()))
-        self.dtype, self.cuts, self.V, self.n = dtype, cuts, None, X.shape[0]
-        drawn = drawn_rows(X.chunks[0], SAMPLE, random_state)
+        self._first_visit(X.chunks[0], dtype, check, cuts, random_state)
+
+    def _first_visit(self, lengths, dtype, check, cuts, random_state):
+        self.dtype, self.cuts, self.V, self.n = dtype, cuts, None, sum(lengths)
+        drawn = drawn_rows(lengths, SAMPLE, random_state)
         first = self._reduced(first_visit, merged, check, each=drawn)
         self.classes, self.sizes, self.sums, self.scatter, self.X, y = first
         self.codes = codes_of(y, self.classes)[0]
@@ -466,6 +489,40 @@ class DaskRows:
         """
         total = weights[0] * self.scatter
         return total if self.V is None else self.V.T @ total @ self.V
+
+
+class IterableRows(DaskRows):
+    """The rows of blocks (X, y) that an object gives anew each time it is iterated over.
+
+    Parameters
+    ----------
+    blocks : iterable of pairs of arrays
+        The blocks.
+    lengths : list of int
+        Their rows.
+    dtype, check, cuts, random_state
+        As for `DaskRows`.
+    """
+
+    def __init__(self, blocks, lengths, dtype, check, cuts=None, random_state=0):
+        self.blocks, self.lengths = blocks, lengths
+        self._first_visit(lengths, dtype, check, cuts, random_state)
+
+    def _reduced(self, function, combine, *arguments, each=None):
+        shared, total, seen = (self.dtype, self.cuts, *arguments), None, []
+        for number, (x, y) in enumerate(self.blocks):
+            seen.append(len(x))
+            if seen != self.lengths[: len(seen)]:
+                break
+            own = () if each is None else (each[number],)
+            found = function((x, y), shared, *own)
+            total = found if total is None else combine([total, found])
+        if seen != self.lengths:
+            raise ValueError(
+                f"the blocks have changed between two visits, at block {len(seen) - 1}: each "
+                "iteration must give the same ones"
+            )
+        return total
 
 
 class Block:

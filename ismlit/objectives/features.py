@@ -6,7 +6,8 @@ more even than random draws (Avron et al. 2016), and W is first turned to a fram
 its span alone. Gamma made of class labels has few distinct rows, so that sums over the samples
 of each class are all that J, its gradient and Phi need (`ismlit.objectives.blocks`); beside X,
 which may lie on disk as a numpy.memmap, memory is that of Gamma, of one d x 2m array a class and
-of some thousand rows.
+of some thousand rows. Where the classes are so many that these arrays are too large, the rows are
+visited twice: with the sums of the first visit the second one adds up the gradient alone.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 from scipy.stats.qmc import MultivariateNormalQMC
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 
 from ismlit.gamma import Gamma, distinct_rows
 from ismlit.geometry.frames import fixed_signs, project_out
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Gaussian
-from ismlit.objectives.blocks import MOST_CLASSES, ArrayRows, ClassGamma
+from ismlit.objectives.blocks import MOST_CLASSES, ArrayRows, ClassGamma, by_class
 from ismlit.objectives.pairs import Count, Samples
 from ismlit.objectives.plain import Problem
+
+MOMENTS = 2**23  # Numbers held in one visit: columns times features, for each class.
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +65,7 @@ class FeatureProblem(Samples):
     Raises
     ------
     ValueError
-        For another kernel, a dense gamma, or one with more than 256 distinct rows.
+        For another kernel, a dense gamma, or one with more than 4096 distinct rows.
 
     See Also
     --------
@@ -73,7 +76,8 @@ class FeatureProblem(Samples):
     `objective_and_phi` returns a symmetric matrix whose product with W is exactly half the
     gradient of the approximate J, so that ISM stays monotone; on the complement of W it is Phi
     with K approximated. It visits the samples twice and counts as two passes, `objective` and
-    `objective_and_gradient` as one. A result is one of the approximate problem; certify its W on
+    `objective_and_gradient` as one; of many classes these two visit them twice, and it more often.
+    A result is one of the approximate problem; certify its W on
     the exact one.
 
     References
@@ -346,16 +350,25 @@ class FeatureProblem(Samples):
         return self._rows.visit(function, *arguments)
 
     def _evaluate(self, W):
-        """J, half its gradient G (d, q) in the aligned frame, and all they were made of."""
+        """J, half its gradient G (d, q) in the aligned frame, and all they were made of.
+
+        The moments (k, d, 2m) are None where the classes are too many for one visit.
+        """
         W, turning = self._aligned(np.asarray(W, self.X.dtype))
         omega, m = self.frequencies(W.shape[1]).astype(W.dtype), self.features
-        sums, moments = self._visit(_sums, W @ omega)
         F, s = self._table
+        if len(F) * self.d * 2 * m <= MOMENTS:
+            sums, moments = self._visit(_sums, W @ omega)
+        else:
+            (sums,), moments = self._visit(_class_sums, W @ omega), None
         projected = F.T @ sums  # (r, 2m)
         value = float(np.sum(projected**2 * s[:, None])) / m
         u = (F * s) @ projected / m  # by class: half of dJ / d(feature)
-        u_cos, u_sin = u[:, None, :m], u[:, None, m:]
-        along = (moments[:, :, :m] * u_sin - moments[:, :, m:] * u_cos).sum(axis=0)
+        if moments is None:
+            (along,) = self._visit(_along, W @ omega, u)
+        else:
+            u_cos, u_sin = u[:, None, :m], u[:, None, m:]
+            along = (moments[:, :, :m] * u_sin - moments[:, :, m:] * u_cos).sum(axis=0)
         G = along @ omega.T.astype(float)
         extra = turning(W.T @ G - G.T @ W)
         G = G + project_out(extra, W)
@@ -412,15 +425,24 @@ class FeatureProblem(Samples):
             A symmetric matrix.
         """
         value, G, W, omega, u, moments = self._evaluate(W)
-        F, s = self._table
-        by_column = (F.T @ moments.reshape(len(F), -1)).reshape(len(s), *moments.shape[1:])
-        side = by_column.transpose(1, 0, 2).reshape(self.d, -1)  # (d, r 2m)
-        pairs = (side * np.repeat(s, moments.shape[2])) @ side.T
+        if moments is None:
+            most = max(1, MOMENTS // (2 * self.d * len(self._table[0])))
+            some = [(W @ omega)[:, part] for part in gen_batches(self.features, most)]
+            pairs = sum(self._pairs(self._visit(_sums, waves_of)[1]) for waves_of in some)
+        else:
+            pairs = self._pairs(moments)
         own = self._visit(_degrees, W @ omega, u)[0]
         phi = (pairs / self.features - own) / self.kernel.sigma**2
         error = G - phi @ W  # put the gradient right
         phi = phi + error @ W.T + W @ error.T - W @ (W.T @ error) @ W.T
         return value, ((phi + phi.T) / 2).astype(self.X.dtype)
+
+    def _pairs(self, moments):
+        """The part of Phi (d, d) that comes from pairs of rows, for some frequencies."""
+        F, s = self._table
+        by_column = (F.T @ moments.reshape(len(F), -1)).reshape(len(s), *moments.shape[1:])
+        side = by_column.transpose(1, 0, 2).reshape(self.d, -1)  # (d, r 2m)
+        return (side * np.repeat(s, moments.shape[2])) @ side.T
 
 
 def even_frequencies(q: int, m: int, seed: Any) -> np.ndarray:
@@ -488,6 +510,17 @@ def _sums(x, codes, k, frequencies):
         sums[g] = Z[own].sum(axis=0, dtype=float)
         moments[g] = x[own].T @ Z[own]
     return sums, moments
+
+
+def _class_sums(x, codes, k, frequencies):
+    """Sums of the features by class (k, 2m)."""
+    return (by_class(codes, k) @ waves(x, frequencies),)
+
+
+def _along(x, codes, k, frequencies, u):
+    """X' times half of dJ / d(angle) of each row (d, m), u (k, 2m) being that by feature."""
+    Z, m, own = waves(x, frequencies), u.shape[1] // 2, u.astype(x.dtype)[codes]
+    return ((x.T @ (Z[:, :m] * own[:, m:] - Z[:, m:] * own[:, :m])).astype(float),)
 
 
 def _degrees(x, codes, k, frequencies, u):

@@ -11,6 +11,8 @@ from ismlit.bandwidth import median_distance
 from ismlit.gamma import DenseGamma, Gamma, label_gamma
 from ismlit.geometry.frames import principal_angles
 from ismlit.kernels import Gaussian, Polynomial
+from ismlit.objectives import features
+from ismlit.objectives.blocks import class_gamma
 from ismlit.objectives.features import FeatureProblem, distinct_rows
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism
@@ -126,9 +128,9 @@ def test_what_features_cannot_do_is_refused(data, rng):
         FeatureProblem(X, gamma, Polynomial(3))
     with pytest.raises(ValueError, match="labels"):
         FeatureProblem(X, DenseGamma(gamma.to_dense()), kernel)
-    many = Gamma(rng.standard_normal((300, 2)), np.ones(2))
-    with pytest.raises(ValueError, match="256 "):
-        FeatureProblem(rng.standard_normal((300, 3)), many, kernel)
+    many = Gamma(rng.standard_normal((4097, 2)), np.ones(2))
+    with pytest.raises(ValueError, match="4096 "):
+        FeatureProblem(rng.standard_normal((4097, 3)), many, kernel)
     with pytest.raises(ValueError, match="positive whole number"):
         FeatureProblem(X, gamma, kernel, features=0)
 
@@ -195,13 +197,32 @@ def test_rows_on_disk_are_not_copied(rng, tmp_path):
     assert many - few < 0.3 * (large - small)
 
 
-def test_as_many_classes_as_promised_are_taken(rng):
-    """256 classes can be solved by random features, 257 cannot; J is that of the features."""
-    y = rng.permutation(np.arange(1031) % 257)
-    X, W = rng.standard_normal((1031, 3)), orthonormal(3, 1, rng)
-    with pytest.raises(ValueError, match="at most 256 distinct rows"):
-        FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=4)
-    X, y = X[y < 256], y[y < 256]
+@pytest.mark.parametrize("gamma_of", [label_gamma, class_gamma])
+@pytest.mark.parametrize("balanced", [False, True])
+def test_two_visits_give_what_one_does(gamma_of, balanced, rng, monkeypatch):
+    """Of many classes moments are not held; Phi takes them for two frequencies at a time."""
+    X, W = rng.standard_normal((90, 3)), orthonormal(3, 2, rng)
+    given = X, gamma_of(rng.permutation(np.arange(90) % 7), balanced), Gaussian(1.0)
+    one, two = (FeatureProblem(*given, features=16) for _ in range(2))
+    expected = one.objective_and_gradient(W), one.objective_and_phi(W)
+    assert one.count.passes == 3
+    monkeypatch.setattr(features, "MOMENTS", 100)
+    found = two.objective_and_gradient(W), two.objective_and_phi(W)
+    assert two.count.passes == 2 + 2 + 8 + 1
+    for (J, array), (K, other) in zip(found, expected, strict=True):
+        assert J == pytest.approx(K, rel=1e-12)
+        assert_allclose(array, other, atol=1e-12 * np.abs(other).max())
+
+
+def test_many_classes_are_fitted(rng, monkeypatch):
+    """600 classes lie on a line; J is that of the features."""
+    monkeypatch.setattr(features, "MOMENTS", 10_000)  # two visits
+    y = np.repeat(np.arange(600), 4)
+    X = rng.standard_normal((2400, 3))
+    X[:, 1] += y / 60
+    model = SupervisedIKDR(1, random_features=32, random_state=0, init="taylor").fit(X, y)
+    assert abs(model.W_[1, 0]) > 0.99 and model.converged_
+    X, y, W = X[::2], y[::2], orthonormal(3, 1, rng)
     problem = FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=4)
     aligned, _ = problem._aligned(W)
     angles = (X - X.mean(axis=0)) @ aligned @ problem.frequencies(1)
