@@ -84,7 +84,7 @@ METHODS = {
 }
 
 
-def explained(name, method):
+def explained(name, method, load=load):
     """The share of the variance explained (R²) and seconds of the fit on each fold."""
     table, y = load(name)
     found = {"R2": [], "seconds": []}
