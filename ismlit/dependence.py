@@ -228,6 +228,36 @@ def double_centre(K: np.ndarray) -> np.ndarray:
     return K - means - K.mean(axis=1)[:, None] + means.mean()
 
 
+def weighted_centre(K, w):
+    """Return a Gram matrix centred with weights: means and entries count by them.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        A Gram matrix.
+    w : array of shape (n,)
+        The weights.
+
+    Returns
+    -------
+    array of shape (n, n)
+        The centred matrix; exactly 0 where K is constant but for rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.dependence import weighted_centre
+    >>> 2 * weighted_centre(np.array([[1.0, 0.0], [0.0, 3.0]]), np.ones(2))
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    p = w / w.sum()
+    root = np.sqrt(np.outer(p, p))
+    centred = root * (K - p @ K - (K @ p)[:, None] + p @ K @ p)
+    constant = np.linalg.norm(centred) <= 1e-12 * np.linalg.norm(root * K)
+    return np.zeros_like(centred) if constant else centred
+
+
 # ---------------------------------------------------------------- of a kernel and labels
 
 

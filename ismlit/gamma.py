@@ -20,7 +20,6 @@ from sklearn.utils import check_array, column_or_1d
 from ismlit.grams import float_array
 
 MAX_MULTIPLIED_COLUMNS = 24  # With more columns of F entries are looked up, not multiplied.
-MAX_LANDMARKS = 200  # Responses at which Nystroem's formula takes a kernel of them.
 MAX_TABLE_CLASSES = 2000  # The table of Gamma between classes holds at most so many.
 
 
@@ -479,7 +478,11 @@ def label_gamma(
 
 
 def response_gamma(
-    y: ArrayLike, sigma: float, sample_weight: ArrayLike | None = None, tol: float = 1e-3
+    y: ArrayLike,
+    sigma: float,
+    sample_weight: ArrayLike | None = None,
+    tol: float = 1e-3,
+    n_landmarks: int | None = 200,
 ) -> Gamma:
     """Gamma = H K_y H of a Gaussian kernel on responses, as a product of thin factors.
 
@@ -493,6 +496,9 @@ def response_gamma(
         Above 0; as for `label_gamma`.
     tol : float, default=1e-3
         Eigenvalues of H K_y H below this share of the largest are left out.
+    n_landmarks : int, optional
+        Nystroem's formula has the kernel of so many of the distinct responses, evenly spaced in
+        their order; of all, and is then exact, when None.
 
     Returns
     -------
@@ -501,10 +507,6 @@ def response_gamma(
     See Also
     --------
     label_gamma : of class labels, or of slices of a response.
-
-    Notes
-    -----
-    By Nystroem's formula with the responses at up to 200 rows, evenly spaced in their order.
 
     References
     ----------
@@ -523,7 +525,8 @@ def response_gamma(
     y = np.asarray(y, dtype=float)
     w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     landmarks = np.unique(y, axis=0)
-    evenly = np.linspace(0, len(landmarks) - 1, min(len(landmarks), MAX_LANDMARKS)).astype(int)
+    taken = min(len(landmarks), n_landmarks or len(landmarks))
+    evenly = np.linspace(0, len(landmarks) - 1, taken).astype(int)
     kernel = partial(rbf_kernel, Y=landmarks[evenly], gamma=1 / (2 * sigma**2))
     values, vectors = eigh(kernel(landmarks[evenly]))
     kept = values > 1e-12 * values[-1]

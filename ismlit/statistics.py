@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.stats import norm
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
-from ismlit.bandwidth import as_kernel
+from ismlit.bandwidth import as_kernel, median_distance
 from ismlit.estimators.validation import is_response
-from ismlit.gamma import centre, one_hot
+from ismlit.gamma import centre, one_hot, response_gamma
 from ismlit.grams import gram
 from ismlit.kernels import Kernel
 from ismlit.objectives.pairs import Pairs
@@ -179,19 +178,14 @@ def _checked(X, y, groups, method, n_permutations, n_components):
     check_consistent_length(X, y)
     groups = np.zeros(len(X), int) if groups is None else np.unique(groups, return_inverse=True)[1]
     check_consistent_length(X, groups)
-    F = _kernel_factor(y) if y.ndim == 2 or is_response(y) else one_hot(y)
-    F = centre(F)
+    if y.ndim == 2 or is_response(y):
+        y = check_array(y.reshape(len(y), -1))
+        F = response_gamma(y, median_distance(y), tol=1e-12, n_landmarks=None).F
+    else:
+        F = centre(one_hot(y))
     for group in np.unique(groups):  # given the group, only what differs within it counts
         F[groups == group] = centre(F[groups == group])
     return X, F, groups
-
-
-def _kernel_factor(y, tol=1e-12):
-    """F (n, r) with FF' the Gaussian Gram matrix of a response or view y, to rounding."""
-    y = check_array(y[:, None] if y.ndim == 1 else y)
-    values, vectors = eigh(gram(as_kernel("gaussian", y, "median"), y))
-    kept = values > tol * values[-1]
-    return vectors[:, kept] * np.sqrt(values[kept])
 
 
 def _traces(X, F, kernel, orders, n_jobs):

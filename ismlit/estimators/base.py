@@ -13,15 +13,11 @@ from typing import ParamSpec, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ismlit.estimators.collections import TakesCollections, is_blocks
+from ismlit.estimators.collections import is_blocks
+from ismlit.estimators.linear import FLOATS, TRANSFORM_CHUNK, LinearReduction
 from ismlit.estimators.namespaces import in_numpy
-from ismlit.estimators.scikit import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
 from ismlit.estimators.validation import explain_column
 from ismlit.geometry.frames import as_frame, column_signs
 from ismlit.geometry.span import varying_directions
@@ -32,7 +28,6 @@ from ismlit.parallel import ONE_BLAS_THREAD
 from ismlit.solvers.certificate import Certificate, certify
 from ismlit.solvers.ism import warn_of_components
 
-FLOATS = (np.float64, np.float32)
 DOMINANT = 0.99  # A column with more than this share of the variance is named in a warning.
 
 
@@ -103,19 +98,7 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
     return guarded
 
 
-TRANSFORM_CHUNK = 16384  # looked at at once
-
-
-class KeepsPrecision(TakesCollections, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """A transformer that gives float32 for float32."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-class Projection(KeepsPrecision, BaseEstimator):
+class Projection(LinearReduction):
     """An estimator with one W: X is centred, seen through ``W_``, and keeps its precision.
 
     W is looked for among the directions in which X varies. A subclass sets ``W_``, and keeps with
@@ -123,8 +106,6 @@ class Projection(KeepsPrecision, BaseEstimator):
     """
 
     kernel: str | Kernel
-    W_: np.ndarray
-    mean_: np.ndarray
     kernel_: Kernel
     converged_: bool
     n_iter_: int
@@ -242,12 +223,6 @@ class Projection(KeepsPrecision, BaseEstimator):
                 )
             self.kernel = self.kernel.with_params(**inner)
         return self
-
-    @property
-    def components_(self) -> np.ndarray:
-        """The transpose of ``W_`` (n_components, n_features), under scikit-learn's name."""
-        check_is_fitted(self)
-        return self.W_.T
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -391,23 +366,6 @@ class Projection(KeepsPrecision, BaseEstimator):
             setattr(twin, name, value if name == "_solved" else copy.deepcopy(value, memo))
         return twin
 
-    def transform(self, X: ArrayLike) -> np.ndarray:
-        """Project the rows of X.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_components)
-            ``(X - mean_) W_``, in the precision of X.
-        """
-        check_is_fitted(self)
-        A = validate_data(self, X, dtype=FLOATS, reset=False)
-        found = [(A[rows] - self.mean_) @ self.W_ for rows in gen_batches(len(A), TRANSFORM_CHUNK)]
-        return np.vstack(found).astype(A.dtype, copy=False)
-
     def inverse_transform(self, Z: ArrayLike) -> np.ndarray:
         """The rows of X that lie in the subspace and have the projection Z.
 
@@ -452,10 +410,6 @@ class Projection(KeepsPrecision, BaseEstimator):
                 f"{self.W_.shape[1]}: pass what transform(X) gives"
             )
         return (rows @ self.W_.T + self.mean_).astype(rows.dtype, copy=False)
-
-    @property
-    def _n_features_out(self):
-        return self.W_.shape[1]
 
 
 def column_std(X, mean, sample_weight=None):

@@ -13,13 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.bandwidth import MEDIAN_SUBSAMPLE, RULES, SHARES, as_kernel, median_distance
-from ismlit.estimators.base import FLOATS, Projection
+from ismlit.estimators.base import Projection
 from ismlit.estimators.clusters import (
     cluster_rows,
     cluster_rows_given,
     embedding_silhouette,
 )
 from ismlit.estimators.extension import NystroemEmbedding
+from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import FUNCTION, POSITIVE, one_of, rule
 from ismlit.estimators.scikit import ClusterMixin
 from ismlit.grams import ConstantKernelError

@@ -12,6 +12,7 @@ from functools import partial, wraps
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import is_classifier
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -122,11 +123,18 @@ class TakesCollections:
 
 
 def _dispatched(name, method):
-    """A method that hands on Dask collections, and arrays of other libraries than numpy."""
+    """A method that hands on Dask collections and other arrays, and refuses sparse rows."""
 
     @wraps(method)
     def dispatched(self, *args, **options):
         given = [value for value in (*args, *options.values()) if value is not None]
+        if given and issparse(given[0]):
+            who, (n, d) = type(self).__name__, given[0].shape
+            raise TypeError(
+                f"Sparse data was passed to {name}, and {who} centres what it reads: reduce it "
+                f"first, as in make_pipeline(TruncatedSVD(100), {who}()), or pass X.toarray(), "
+                f"which takes {n * d * 8 / 2**20:.3g} MiB"
+            )
         if not any(map(is_collection, given)):
             place = place_of(args[0] if args else options.get("X"))
             if place is not None:

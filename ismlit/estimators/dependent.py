@@ -14,10 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.bandwidth import as_kernel
 from ismlit.dependence import normalized_hsic
-from ismlit.estimators.base import FLOATS, Projection
+from ismlit.estimators.base import Projection
 from ismlit.estimators.collections import is_collection, score_collections
 from ismlit.estimators.components import choose_components
 from ismlit.estimators.importance import order_columns
+from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import NONE, WHOLE, one_of, rule
 from ismlit.estimators.weights import row_weights, weighted_agreement
 from ismlit.gamma import distinct_rows

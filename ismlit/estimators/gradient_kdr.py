@@ -6,52 +6,19 @@ from typing import Self
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ismlit.bandwidth import median_distance
-from ismlit.estimators.base import FLOATS, KeepsPrecision
+from ismlit.estimators.linear import FLOATS, LinearReduction
 from ismlit.estimators.parameters import POSITIVE, WHOLE, check_parameters
-from ismlit.estimators.scikit import BaseEstimator
 from ismlit.estimators.validation import is_response
-from ismlit.gamma import centre, one_hot
+from ismlit.gamma import centre, one_hot, response_gamma
 from ismlit.geometry.frames import fixed_signs
 from ismlit.solvers.gradient_start import N_FEATURES, gradient_scatter
 
-LANDMARKS = 1000  # A response's kernel is decomposed on so many of its values.
 
-
-class LinearReduction(KeepsPrecision, BaseEstimator):
-    """A linear transformer without a climb: a subclass sets ``mean_`` and ``W_`` in `fit`."""
-
-    mean_: np.ndarray
-    W_: np.ndarray
-
-    def transform(self, X) -> np.ndarray:
-        """Project rows to the subspace.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_components)
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, reset=False)
-        return ((X - self.mean_) @ self.W_).astype(X.dtype, copy=False)
-
-    @property
-    def components_(self) -> np.ndarray:
-        """The transpose of ``W_`` (n_components, n_features), under scikit-learn's name."""
-        check_is_fitted(self)
-        return self.W_.T
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.W_.shape[1]
+class ClosedFormReduction(LinearReduction):
+    """A linear reduction without a climb, of X with a response or with classes."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -68,7 +35,7 @@ class LinearReduction(KeepsPrecision, BaseEstimator):
         return X.astype(float) - self.mean_, np.asarray(y)
 
 
-class GradientKDR(LinearReduction):
+class GradientKDR(ClosedFormReduction):
     """Find the subspace in which a kernel regression of y on X changes most.
 
     Gradients of the regression function lie in the subspace on which y depends, so the leading
@@ -156,7 +123,10 @@ class GradientKDR(LinearReduction):
             self, n_components=WHOLE, bandwidth=POSITIVE, ridge=POSITIVE, n_features=WHOLE
         )
         X, y = self._checked(X, y)
-        F = response_factor(y) if is_response(y) else centre(one_hot(y))
+        if is_response(y):
+            F = response_gamma(y[:, None], median_distance(y[:, None])).F
+        else:
+            F = centre(one_hot(y))
         scatter = gradient_scatter(
             X,
             F,
@@ -169,41 +139,3 @@ class GradientKDR(LinearReduction):
         self.eigenvalues_ = values[::-1][: self.n_components]
         self.W_ = fixed_signs(vectors[:, ::-1][:, : self.n_components])
         return self
-
-
-def response_factor(y, tol=1e-4) -> np.ndarray:
-    """A thin centred F (n, r) whose product FF' is close to a Gaussian Gram matrix of y.
-
-    The kernel, at the median distance, is decomposed on at most 1000 of the values; eigenvalues
-    below `tol` of the largest are left out.
-
-    Parameters
-    ----------
-    y : array of shape (n,) or (n, m)
-        One response, or several.
-    tol : float
-        Share of the largest eigenvalue below which one is left out.
-
-    Returns
-    -------
-    array of shape (n, r)
-
-    References
-    ----------
-    Williams and Seeger 2001, Using the Nyström method to speed up kernel machines.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.estimators.gradient_kdr import response_factor
-    >>> F = response_factor(np.linspace(0, 1, 50))
-    >>> F.shape[1] < 10, bool(np.abs(F.sum(axis=0)).max() < 1e-9)
-    (True, True)
-    """
-    y = np.asarray(y, float)
-    y = check_array(y[:, None] if y.ndim == 1 else y)
-    marks = y[np.linspace(0, len(y) - 1, min(len(y), LANDMARKS)).astype(int)]
-    slope = 1 / (2 * median_distance(y) ** 2)
-    values, vectors = eigh(rbf_kernel(marks, gamma=slope))
-    kept = values > tol * values[-1]
-    return centre(rbf_kernel(y, marks, gamma=slope) @ (vectors[:, kept] / np.sqrt(values[kept])))

@@ -12,10 +12,9 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ismlit.estimators.base import Projection
-from ismlit.estimators.weights import weighted_centre
-from ismlit.grams import ConstantKernelError, gram
+from ismlit.grams import ConstantKernelError
 from ismlit.solvers.ism import ism
-from ismlit.solvers.starts import AGREED
+from ismlit.solvers.starts import AGREED, alignment
 
 MOST_ROWS = 1000  # that are looked at to order the columns
 
@@ -74,16 +73,10 @@ def order_columns(problem, W, sample_weight=None):
         plane = _best_plane(within.restrict(rotation[:, : k + 1]), k)
         turn = np.linalg.qr(plane, mode="complete")[0]
         rotation[:, : k + 1] = rotation[:, : k + 1] @ turn
-    w = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
-    reached = [_agreement(within, rotation[:, :k], w) for k in range(1, q + 1)]
+    w = None if sample_weight is None else sample_weight[rows]
+    reached = [alignment(within, rotation[:, :k], w) for k in range(1, q + 1)]
     gains = np.diff([0.0, *reached])
     return rotation, gains / gains.sum()
-
-
-def _agreement(problem, W, w):
-    """The normalised HSIC of X W, but for the norm of Gamma, which no W changes."""
-    size = np.linalg.norm(weighted_centre(gram(problem.kernel, problem.X, W), w))
-    return problem.objective(W) / size if size else 0.0
 
 
 def _best_plane(problem, k):

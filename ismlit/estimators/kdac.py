@@ -14,9 +14,10 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from ismlit.estimators.base import FLOATS, all_or_nothing
+from ismlit.estimators.base import all_or_nothing
 from ismlit.estimators.clustering import BANDWIDTH, ClusteringIKDR
 from ismlit.estimators.clusters import cluster_rows, embedding_silhouette
+from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import check_parameters
 from ismlit.gamma import Gamma, guidance_gamma
 from ismlit.grams import ConstantKernelError

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
-from ismlit.estimators.base import FLOATS, all_or_nothing
+from ismlit.estimators.base import all_or_nothing
 from ismlit.estimators.clustering import BANDWIDTH, ClusteringIKDR
 from ismlit.estimators.clusters import agreement
+from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import NONE, WHOLE, check_parameters, rule
 from ismlit.estimators.validation import one_row_per_sample
 from ismlit.gamma import guidance_gamma, known_labels

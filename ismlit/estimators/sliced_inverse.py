@@ -6,14 +6,14 @@ from typing import Self
 
 import numpy as np
 
-from ismlit.estimators.gradient_kdr import LinearReduction
+from ismlit.estimators.gradient_kdr import ClosedFormReduction
 from ismlit.estimators.parameters import WHOLE, check_parameters, is_integer_at_least
 from ismlit.estimators.response import slice_starts
 from ismlit.estimators.validation import is_response
 from ismlit.geometry.frames import fixed_signs
 
 
-class SlicedInverseRegression(LinearReduction):
+class SlicedInverseRegression(ClosedFormReduction):
     """Find the directions in which the means of slices of a response, or of classes, differ most.
 
     X is whitened, the mean of each slice is taken, and the leading principal directions of these

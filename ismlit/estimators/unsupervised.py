@@ -8,8 +8,9 @@ from typing import Self
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
-from ismlit.estimators.base import FLOATS, all_or_nothing
+from ismlit.estimators.base import all_or_nothing
 from ismlit.estimators.clustering import BANDWIDTH, ClusteringIKDR
+from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import check_parameters
 
 

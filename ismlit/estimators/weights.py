@@ -6,6 +6,8 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
+from ismlit.dependence import weighted_centre
+
 
 def row_weights(sample_weight, class_weight, X, y):
     """The weight of every row (n,), or None where all count alike.
@@ -86,33 +88,3 @@ def weighted_agreement(K, L, w):
     K, L = weighted_centre(K, w), weighted_centre(L, w)
     size = np.linalg.norm(K) * np.linalg.norm(L)
     return float(np.sum(K * L) / size) if size else 0.0
-
-
-def weighted_centre(K, w):
-    """Return a Gram matrix centred with weights: means and entries count by them.
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        A Gram matrix.
-    w : array of shape (n,)
-        The weights.
-
-    Returns
-    -------
-    array of shape (n, n)
-        The centred matrix; exactly 0 where K is constant but for rounding.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.estimators.weights import weighted_centre
-    >>> 2 * weighted_centre(np.array([[1.0, 0.0], [0.0, 3.0]]), np.ones(2))
-    array([[ 1., -1.],
-           [-1.,  1.]])
-    """
-    p = w / w.sum()
-    root = np.sqrt(np.outer(p, p))
-    centred = root * (K - p @ K - (K @ p)[:, None] + p @ K @ p)
-    constant = np.linalg.norm(centred) <= 1e-12 * np.linalg.norm(root * K)
-    return np.zeros_like(centred) if constant else centred

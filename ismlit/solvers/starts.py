@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
-from ismlit.dependence import double_centre
+from ismlit.dependence import weighted_centre
 from ismlit.geometry.frames import as_frame, top_eigenvectors
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.messages import warn
@@ -159,18 +159,35 @@ def _best_on_held_out_rows(problem, ends, climb):
         held_out[order[k::FOLDS]] = True
         training, test = problem.sample(~held_out), problem.sample(held_out)
         try:
-            scores += [_alignment(test, climb(training, W)[1]) for _, W in rivals]
+            scores += [alignment(test, climb(training, W)[1]) for _, W in rivals]
         except ConstantKernelError:  # nothing can be learnt from so few rows
             return ends[0]
         problem.count.passes += int(np.ceil(training.count.passes * (training.n / problem.n) ** 2))
     return rivals[int(np.argmax(scores))]
 
 
-def _alignment(problem, W):
-    """How strongly Gamma depends on the samples seen through W: HSIC over the norm of K."""
-    K = double_centre(gram(problem.kernel, problem.X, W))
+def alignment(problem, W, sample_weight=None):
+    """Return how strongly Gamma depends on the samples seen through W.
+
+    Parameters
+    ----------
+    problem : Objective
+        What holds X, the kernel and Gamma.
+    W : array of shape (d, q)
+        The projection.
+    sample_weight : array of shape (n,), optional
+        That Gamma was made with; above 0.
+
+    Returns
+    -------
+    float
+        The normalised HSIC, but for the norm of Gamma, which no W changes.
+    """
+    w = np.ones(len(problem.X)) if sample_weight is None else sample_weight
+    K = weighted_centre(gram(problem.kernel, problem.X, W), w)
     size = np.linalg.norm(K)
-    return float(np.sum(problem.gamma.to_dense() * K) / size) if size else 0.0
+    weighed = K / np.sqrt(np.outer(w, w))  # Gamma has the weight of either row, K its root
+    return float(np.sum(problem.gamma.to_dense() * weighed) / size) if size else 0.0
 
 
 class Starts(NamedTuple):

@@ -11,6 +11,7 @@ from ismlit_book.experiments import __main__ as command
 from ismlit_book.experiments import (
     alternatives,
     cayley_search,
+    chance,
     classifiers,
     clusterers,
     cycles,
@@ -36,6 +37,7 @@ from ismlit_book.experiments import (
     table_5_4,
     table_5_5,
     table_6_1,
+    unseen,
 )
 from ismlit_book.methods.baselines import cayley
 from ismlit_book.methods.construction import class_sum_network
@@ -43,6 +45,7 @@ from ismlit_book.record import tables
 from ismlit_book.record.tables import store
 from library.problems import FAMILY, orthonormal, random_problem, unsettled
 from numpy.testing import assert_allclose
+from scipy.stats import spearmanr
 from sets import needs
 from sklearn.preprocessing import FunctionTransformer
 
@@ -369,6 +372,14 @@ def test_where_eigenvectors_cannot_be_found_it_is_said(rng):
 
 WANTED = {
     "planes": (("problem", "start"), product(planes.PROBLEMS, planes.STARTS)),
+    "unseen": (
+        ("set", "method"),
+        (
+            *product(unseen.CLASSES, (*unseen.REDUCTIONS, unseen.LOGISTIC)),
+            *product(unseen.RESPONSES, unseen.METHODS),
+        ),
+    ),
+    "chance": (("part", "method"), product(("null", "seconds"), chance.METHODS)),
     "starts": (("solver", "start"), product(starts.SOLVERS, starts.STARTS)),
     "classifiers": (
         ("set", "method"),
@@ -612,6 +623,47 @@ def test_a_public_table_is_made_ready(monkeypatch, tmp_path):
     assert public.shape("glass") == dict(samples=20, features=4, classes=2, smallest=10)
     assert public.more_components("glass", "PCA") == {}
     assert public.reduction("glass", "PLS")["accuracy"] == [1.0] * 5
+
+
+@pytest.mark.parametrize("row", ["classes/heart.statlog/LDA", "response/bodyfat/PLS"])
+def test_an_unseen_table_is_recomputed(row):
+    needs("heart.statlog")
+    (found,) = unseen.rows(row)
+    kept = stored("unseen", **dict(zip(("task", "set", "method"), row.split("/"))))
+    key = "accuracy" if "accuracy" in kept else "R2"
+    assert found[key] == pytest.approx(kept[key], abs=0.04)  # two rows of a fold
+
+
+def test_an_unseen_table_is_read(monkeypatch, tmp_path):
+    """Words are text and gaps a word of their own; rare classes, and no response, are left out."""
+    head = ["@relation t", "@attribute a numeric", "@attribute b {x,y}"]
+    rows = [f"{k},{'xy?'[k % 3]},{k % 2}" for k in range(20)]
+    path = tmp_path / "t.arff"
+    monkeypatch.setattr(loaders, "fetch", lambda name: [path])
+    path.write_text("\n".join([*head, "@attribute c {0,1,2}", "@data", *rows, "?,x,2"]))
+    table, y = unseen.load("anneal")
+    assert [*table.b[:3]] == ["x", "y", "?"] and len(table) == 20 and set(y) == {0, 1}
+    path.write_text("\n".join([*head, "@attribute c numeric", "@data", *rows, "1,x,?"]))
+    table, y = unseen.load("stock")
+    assert len(table) == 20 and y.tolist() == [float(k % 2) for k in range(20)]
+
+
+def test_the_statistics_of_independence_are_those_of_other_libraries():
+    for package in ("hyppo", "dcor"):
+        pytest.importorskip(package)
+    for statistic in chance.VALUES:
+        assert chance.differences(statistic) < 1e-8, statistic
+
+
+def test_relations_hold_what_they_say():
+    """Ranks are often correlated beyond chance in the two lines, and not where they should not."""
+    p = {}
+    for name, make in chance.RELATIONS.items():
+        draws = [make(np.random.default_rng(seed)) for seed in range(60)]
+        p[name] = np.mean([spearmanr(X[:, 0], Y[:, 0]).pvalue < 0.05 for X, Y in draws])
+    assert min(p["linear"], p["heavy tails"]) > 0.5 and max(p["circle"], p["exclusive or"]) < 0.2
+    assert chance.rejected(chance.independent, "dependence_test", 60) < 0.2
+    assert chance.rejected(chance.exclusive_or, "dependence_test", 20) > 0.3
 
 
 def test_eigenvectors_reach_new_samples():

@@ -6,10 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
+from sklearn.pipeline import make_pipeline
 
 from ismlit import (
     KDAC,
     Gaussian,
+    GradientKDR,
     KernelDependenceNetwork,
     ResponseIKDR,
     SemiSupervisedIKDR,
@@ -113,6 +116,24 @@ def test_an_error_of_another_kind_is_left_alone():
         SupervisedIKDR().fit(np.array([[1.0, {}], [2.0, 3.0]], dtype=object), [0, 1])
     with pytest.raises(ValueError, match="Found array with dim 3"):
         SupervisedIKDR().fit(np.full((4, 2, 2), np.nan), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    "kind", [SupervisedIKDR, ResponseIKDR, UnsupervisedIKDR, GradientKDR, KernelDependenceNetwork]
+)
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.coo_array])
+def test_of_sparse_rows_an_error_names_the_cure(kind, form):
+    with pytest.raises(TypeError, match=f"Sparse.*{kind.__name__}.*TruncatedSVD.*0.0153 MiB"):
+        kind().fit(form((200, 10)), np.arange(200.0))
+
+
+def test_the_cure_for_sparse_rows_serves():
+    rows = sparse.random(90, 40, density=0.2, format="csr", random_state=0)
+    y = np.asarray(rows[:, :10].sum(axis=1)).ravel() > 1
+    model = make_pipeline(TruncatedSVD(5, random_state=0), SupervisedIKDR(2)).fit(rows, y)
+    assert model.transform(rows).shape == (90, 2)
+    with pytest.raises(TypeError, match="Sparse data was passed to transform"):
+        model[-1].transform(sparse.csr_array((3, 5)))
 
 
 @pytest.mark.parametrize("table", [None, 3.0, sparse.eye(4).tocsr(), [[]], [["a"], ["b", "c"]]])

@@ -8,7 +8,6 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from ismlit import SAVE, GradientKDR, SlicedInverseRegression, SupervisedIKDR
-from ismlit.estimators.gradient_kdr import response_factor
 from ismlit.solvers import gradient_start
 from ismlit.solvers.gradient_start import gradient_scatter
 
@@ -63,15 +62,6 @@ def test_the_default_start_finds_an_exclusive_or(n, seed):
 def test_the_estimator_takes_more_rows_by_random_features():
     X, y, plane = exclusive_or(6000, 0, d=10)
     assert share(GradientKDR(2).fit(X, y).W_, plane) > 0.95
-
-
-def test_a_factor_of_the_kernel_of_a_response(rng):
-    y = rng.standard_normal(60)
-    F = response_factor(y, tol=1e-14)
-    distances = np.abs(y[:, None] - y)
-    K = np.exp(-(distances**2) / (2 * np.median(distances) ** 2))
-    H = np.eye(60) - 1 / 60
-    assert_allclose(F @ F.T, H @ K @ H, atol=1e-9)
 
 
 def test_sliced_inverse_regression_is_the_generalised_eigenproblem(rng):

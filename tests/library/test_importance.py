@@ -59,8 +59,9 @@ def test_the_first_column_is_the_best_of_its_plane(name, rng):
     first = problem.objective(W @ rotation[:, :1])
     assert first >= max(heights) - 1e-6 * np.ptp(heights)
     seen = [gram(problem.kernel, problem.X, W @ rotation[:, :k]) for k in (1, 2)]
-    sizes = [np.linalg.norm(double_centre(K)) for K in seen]
-    expected = first / sizes[0] / (problem.objective(W) / sizes[1])
+    centred, gamma = [double_centre(K) for K in seen], problem.gamma.to_dense()
+    line, plane = (np.sum(gamma * K) / np.linalg.norm(K) for K in centred)
+    expected = line / plane
     assert_allclose(shares, [expected, 1 - expected], rtol=1e-6)
 
 

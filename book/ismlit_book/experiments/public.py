@@ -70,10 +70,15 @@ def load(name):
     (path,) = loaders.fetch(SETS[name])
     table = pd.read_csv(path, header=None, na_values="?", quotechar="'")
     where = HORSE if name == "horse colic" else {"target": table.shape[1] - 1, "without": []}
-    y = np.unique(table.pop(where["target"]).astype(str), return_inverse=True)[1]
+    labels = table.pop(where["target"])
+    return frequent(table.drop(columns=where["without"]).rename(columns=str), labels)
+
+
+def frequent(table, labels):
+    """The rows of classes that have enough of them, and the classes as whole numbers."""
+    y = np.unique(labels.astype(str), return_inverse=True)[1]
     kept = np.bincount(y)[y] >= FOLDS
-    table = table.drop(columns=where["without"])[kept].rename(columns=str)
-    return table, np.unique(y[kept], return_inverse=True)[1]
+    return table[kept], np.unique(y[kept], return_inverse=True)[1]
 
 
 def preparation():
@@ -127,7 +132,7 @@ CLUSTERERS = {
 }
 
 
-def folds_of(name):
+def folds_of(name, load=load):
     """Training features and classes, test features and classes."""
     table, y = load(name)
     for a, b in StratifiedKFold(FOLDS, shuffle=True, random_state=SEED).split(table, y):
@@ -156,10 +161,10 @@ class ByNeighbours:
         return KNeighborsClassifier(5).fit(known, y).predict(X)
 
 
-def by_folds(name, make):
+def by_folds(name, make, load=load):
     """Accuracies on each fold, samples alike and classes alike, and seconds of the fit."""
     found = {"accuracy": [], "balanced": [], "seconds": []}
-    for A, B, y_A, y_B in folds_of(name):
+    for A, B, y_A, y_B in folds_of(name, load):
         model, seconds = clocked(process_time, make().fit, A, y_A)
         found["seconds"].append(seconds)
         given = model.predict(B)

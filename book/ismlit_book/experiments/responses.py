@@ -84,14 +84,14 @@ METHODS = {
 }
 
 
-def explained(name, method):
+def explained(name, method, read=None, methods=METHODS):
     """The share of the variance explained (R²) and seconds of the fit on each fold."""
-    table, y = load(name)
+    table, y = (read or load)(name)
     found = {"R2": [], "seconds": []}
     for a, b in KFold(FOLDS, shuffle=True, random_state=SEED).split(table):
         prepare = preparation().fit(table.iloc[a])
         A, B = (prepare.transform(table.iloc[part]) for part in (a, b))
-        model, seconds = clocked(process_time, METHODS[method]().fit, A, y[a])
+        model, seconds = clocked(process_time, methods[method]().fit, A, y[a])
         found["seconds"].append(seconds)
         found["R2"].append(float(r2_score(y[b], model.predict(B))))
     return found

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from ismlit import ConstantKernelError, gram, median_distance, normalized_hsic
-from ismlit.estimators.base import FLOATS
 from ismlit.estimators.clusters import embedding_silhouette
 from ismlit.estimators.kdac import KDAC, clusterings, to_differ_from
+from ismlit.estimators.linear import FLOATS
 from ismlit.objectives.joint import JointProblem
 from joblib import Parallel, delayed
 from sklearn.base import clone

@@ -19,7 +19,8 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ismlit.estimators.base import FLOATS, KeepsPrecision, all_or_nothing, make_callback
+from ismlit.estimators.base import all_or_nothing, make_callback
+from ismlit.estimators.linear import FLOATS, KeepsPrecision
 from ismlit.estimators.network.growth import SCALE, Progress, grow
 from ismlit.estimators.network.layers import (
     LEAST_GAIN,

@@ -12,8 +12,8 @@ from numbers import Integral
 import numpy as np
 from ismlit import Gaussian, centre, median_distance
 from ismlit.bandwidth import DISTANCES, SHARES, as_bandwidth, self_tuning_kernel
-from ismlit.estimators.base import FLOATS
 from ismlit.estimators.clusters import cluster_rows, embedding_silhouette
+from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import (
     ARRAY,
     FUNCTION,
