@@ -396,7 +396,9 @@ def test_stored_numbers_say_where_they_come_from(table):
     text = (files.data() / "results" / f"{table}.json").read_text(encoding="utf-8")
     stored = json.loads(text)
     for row in stored["rows"]:
-        assert {"versions", "python", "date", "settings"} <= set(stored["runs"][row["run"]])
+        assert {"versions", "python", "date", "commit", "settings"} <= set(
+            stored["runs"][row["run"]]
+        )
 
 
 def test_a_part_can_be_stored_again(monkeypatch, tmp_path):
