@@ -10,6 +10,8 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
+from ismlit_book.record.tables import commit
+
 HISTORY = Path(__file__).resolve().parents[2] / "book" / "ismlit_book" / "results" / "bench.json"
 PACKAGES = "numpy", "scipy", "scikit-learn"
 
@@ -93,5 +95,5 @@ def store(rows, path=HISTORY):
         told = {k: v for k, v in asdict(row).items() if v not in (None, "", False) or k == "value"}
         merged[row.work] = told | {"value": float(f"{row.value:.3g}")}
     history = [entry for entry in history if entry not in same]
-    history.append({**key, "rows": list(merged.values())})
+    history.append({**key, "commit": commit(), "rows": list(merged.values())})
     path.write_text(json.dumps(history, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import json
 import platform
+import subprocess
 import time
 from importlib.metadata import PackageNotFoundError, version
 from itertools import permutations
@@ -102,8 +103,19 @@ def _name(row):
     return (*(value for value in row.values() if isinstance(value, str)), row.get("size"))
 
 
+def commit():
+    """The commit of the code that runs, with a + where it was changed since; "" in no checkout."""
+    if not is_checkout():
+        return ""
+    git = ["git", "-C", str(data().parents[1])]
+    asked = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    code = ["ismlit", "book/ismlit_book", ":!book/ismlit_book/results"]
+    changed = subprocess.run([*git, "status", "--porcelain", "--", *code], capture_output=True)
+    return asked.stdout.strip() + ("+" if changed.stdout else "")
+
+
 def _provenance(settings):
-    """With what, when, and how a row was computed."""
+    """With what, when, how, and by which code a row was computed."""
     found = {"ismlit": __version__} | {package: version(package) for package in PACKAGES}
     for package in EXTRAS:
         with contextlib.suppress(PackageNotFoundError):
@@ -113,5 +125,6 @@ def _provenance(settings):
         python=platform.python_version(),
         machine=platform.machine(),
         date=time.strftime("%Y-%m-%d"),
+        commit=commit(),
         settings=settings,
     )
