@@ -217,6 +217,49 @@ def test_the_times_of_a_chapter_s_routes_add_up(page):
         assert int(stated) == sum(minutes[page] for page in taken), name
 
 
+def test_the_times_of_the_front_page_add_up():
+    """Each route adds pages to the one before; what it takes is right to a quarter of an hour."""
+    front = nbformat.read(ROOT / "book" / "intro.ipynb", as_version=4)
+    learn = next(line for line in words(front).split("\n") if "**[Learn it]" in line)
+    listed = r"\((\w\S*\.ipynb)\) \|.*\| (\d+) \|$"
+    minutes = {
+        f"{index.parent.name}/{name}": int(n)
+        for index in (ROOT / "book").glob("ch*/index.md")
+        for name, n in re.findall(listed, index.read_text(encoding="utf-8"), re.M)
+    }
+    routes = re.findall(r"In (\d+) (minutes|hours)(.*?)(?=In \d|$)", learn)
+    assert len(routes) == 3
+    taken = 0
+    for number, unit, pages_of_it in routes:
+        taken += sum(minutes[page] for page in re.findall(r"\]\((\S+?)\)", pages_of_it))
+        assert abs(taken - int(number) * {"minutes": 1, "hours": 60}[unit]) <= 15
+
+
+GRADED = {"ch1/question", "ch2/rkhs", "ch2/dependence", "ch2/optimality"}
+GRADE = re.compile(r"^\*\*Exercise \d+\*\* \((★{1,3})(, change and look)?\)\. ", re.M)
+
+
+@course_rule
+def exercises_have_stars_and_a_hint_and_one_changes_the_page(path, notebook):
+    """Of the chapters 1, 2 and 5."""
+    if path.parent.name == "ch5" or f"{path.parent.name}/{path.stem}" in GRADED:
+        text = words(notebook)
+        grades, hints = GRADE.findall(text), re.findall(r"^\*Hint\.\* \S", text, re.M)
+        exercises = re.findall(r"^\*\*Exercise \d+", text, re.M)
+        assert len(grades) == len(hints) == len(exercises)
+        assert any(change for _, change in grades)
+
+
+@course_rule
+def cells_of_chapter_5_are_shorter(path, notebook):
+    """25 lines; and ten, where a cell only imports."""
+    if path.parent.name == "ch5":
+        for i, cell in code_cells(notebook):
+            steps = ast.parse(cell.source).body
+            imports = all(isinstance(step, (ast.Import, ast.ImportFrom)) for step in steps)
+            assert len(cell.source.split("\n")) <= (10 if imports else 25), i
+
+
 @course_rule
 def a_page_of_the_course_checks_no_claim_and_shows_its_code(path, notebook):
     """Nothing is folded but the solutions and at most one helper cell; two on the front page."""

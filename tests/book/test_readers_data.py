@@ -18,6 +18,8 @@ CHANGES = {
     "ch5/maximum": {"wine.target), 2, 1e-3": "wine.target), 3, 1e-3"},
     "ch5/rate": {"(0.5, 1.0, 2.0)": "(0.75, 1.0, 2.0)"},
     "ch5/solvers": {"wine.target, 3": "wine.target, 2"},
+    "ch5/safeguard": {"Gaussian(median_distance(XW))": "Gaussian(2 * median_distance(XW))"},
+    "ch5/peers": {"GradientKDR(2, bandwidth=1.0)": "GradientKDR(2, bandwidth=0.5)"},
 }
 
 

@@ -323,12 +323,6 @@ def percent(name, q, method):
     return f"{round(float(scores(name, q, method).mean()), 6):.1f}"
 
 
-def usual(name, q, method):
-    """The parameter that most folds chose."""
-    choices = stored()[name, q, method]["chosen"]
-    return max(set(choices), key=choices.count)
-
-
 def best(name, q, among=None):
     """The projection with the largest mean accuracy."""
     here = [m for m in among or PROJECTIONS if (name, q, m) in stored()]
