@@ -25,6 +25,7 @@ LANDMARKS = 1000  # A response's kernel is decomposed on so many of its values.
 class LinearReduction(KeepsPrecision, BaseEstimator):
     """A linear transformer without a climb: a subclass sets ``mean_`` and ``W_`` in `fit`."""
 
+    _doc_page = "starts"
     mean_: np.ndarray
     W_: np.ndarray
 
