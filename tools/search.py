@@ -24,7 +24,7 @@ SPHINX = re.compile(r'<script[^>]*src="[^"]*(?:searchtools|searchindex)\.js[^"]*
 APART = ("book/ledger", "book/errata", "book/reproduction", "book/graph", "book/api")
 """Pages that list what others say: found, but below them."""
 ALSO = {
-    "book/howto/reduce.html#a-file-as-it-comes": "missing values, NaN, empty cells, words, clean",
+    "book/howto/table.html": "missing values, NaN, empty cells, words, clean",
     "book/howto/regress.html": "my labels are numbers: a numeric, continuous label",
     "book/howto/install.html#what-can-go-wrong": "an error message",
     "book/howto/leak.html#what-can-go-wrong": "an error",

@@ -188,8 +188,13 @@ def _lazily(name, estimator, X, **options):
     )
     if not hasattr(container, "columns"):
         return found
-    from dask.dataframe import from_dask_array  # set_output asks for a table
-
+    try:
+        from dask.dataframe import from_dask_array  # set_output asks for a table
+    except ImportError as error:
+        raise ImportError(
+            'a table of Dask needs pandas and pyarrow: pip install "dask[dataframe]", or '
+            'set_output(transform="default") for an array'
+        ) from error
     return from_dask_array(found, columns=list(container.columns))
 
 

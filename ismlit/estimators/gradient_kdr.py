@@ -20,6 +20,8 @@ from ismlit.solvers.gradient_start import N_FEATURES, gradient_scatter
 class ClosedFormReduction(LinearReduction):
     """A linear reduction without a climb, of X with a response or with classes."""
 
+    _doc_page = "starts"
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True

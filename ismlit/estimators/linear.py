@@ -16,10 +16,21 @@ from ismlit.estimators.scikit import (
 
 FLOATS = (np.float64, np.float32)
 TRANSFORM_CHUNK = 16384  # Rows that are looked at at once.
+REFERENCE = "https://ismlit.github.io/ismlit/book/reference/"
+"""Where the reference of the library is served."""
 
 
 class KeepsPrecision(TakesCollections, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """A transformer that gives float32 for float32."""
+    """A transformer that gives float32 for float32; its HTML leads to the reference."""
+
+    _doc_link_module = "ismlit"
+    _doc_link_template = REFERENCE + "{page}.html#{module}.{name}"
+    _doc_page: str | None = None  # of the reference, where it is not named after the class
+
+    def _doc_link_url_param_generator(self):
+        own = type(self)
+        page = self._doc_page or own.__name__
+        return {"page": page, "module": own.__module__, "name": own.__name__}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

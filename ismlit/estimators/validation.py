@@ -169,7 +169,9 @@ def is_response(y) -> bool:
     return y.dtype.kind in "iuf" and too_many(len(np.unique(y)), len(y))
 
 
-READING = re.compile(r"convert|float\(\) argument|DateTime|promote|contains (NaN|infinity)")
+READING = re.compile(
+    r"convert|Cannot cast|float\(\) argument|DateTime|promote|contains (NaN|infinity)"
+)
 """What numpy and scikit-learn say of a table that they cannot read as finite numbers."""
 
 
@@ -205,7 +207,8 @@ def _fault(values):
     """What keeps a column (n,) from being finite numbers, as a text with a place for its name."""
     dates = "{{}} of X holds dates, such as {} in row {}: make numbers of them, such as days"
     if values.dtype.kind in "mM":
-        return dates.format(values[0], 0)
+        row = int(np.argmin(np.isnat(values)))  # the first that is a date
+        return dates.format(values[row], row)
     numbers = values.dtype.kind in "fiu"
     for row in np.flatnonzero(~np.isfinite(values)) if numbers else range(len(values)):
         value = values[row]

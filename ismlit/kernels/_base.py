@@ -320,7 +320,7 @@ def _sympy():
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             "sympy derives the slopes of a kernel of your own, and is not installed: pip install "
-            "sympy, or subclass Kernel and give df and d2f"
+            "'ismlit[sympy]', or subclass Kernel and give df and d2f"
         ) from error
 
 

@@ -20,8 +20,9 @@ from tools.toc import pages
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = notebooks_of(ROOT)
 LONGEST_CELL = {"course": 40, "record": 60}  # non-blank lines
+MOST_IMPORTS = 6  # a cell of a how-to
 MOST_LINES = 160  # of code on a page of the course
-MOST_COURSE_PAGES = 64
+MOST_COURSE_PAGES = 70
 LONGEST_LINE = 85
 MACHINE_PATH = re.compile(
     r"(?<![\w.:/~-])/(?:home|root|tmp|Users|var|usr|opt|mnt|private|work\w*)/\S"
@@ -273,6 +274,21 @@ def a_page_of_the_course_checks_no_claim_and_shows_its_code(path, notebook):
 
 def tags(cell):
     return cell.metadata.get("tags", ())
+
+
+@course_rule
+def a_how_to_imports_the_library_alone(path, notebook):
+    """What `pip install .` does not bring is no part of it; imports come a few at a time."""
+    if path.parent.name != "howto":
+        return
+    for i, cell in code_cells(notebook):
+        imports = [
+            s for s in ast.parse(cell.source).body if isinstance(s, ast.Import | ast.ImportFrom)
+        ]
+        assert len(imports) <= MOST_IMPORTS, i
+    code = [cell.source for _, cell in code_cells(notebook)]
+    code += [program for program, _ in programs(words(notebook))]
+    assert [line for text in code for line in text.split("\n") if "ismlit_book" in line] == []
 
 
 @course_rule

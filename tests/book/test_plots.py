@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import sklearn
 from ismlit_book.figures.plots import (
-    plot_decision,
     plot_history,
     plot_layers,
     plot_loadings,
@@ -48,15 +47,6 @@ def test_a_legend_names_the_classes_that_are_drawn():
     plt.close("all")
 
 
-def test_ten_classes_have_ten_regions():
-    """Where a class begins and another ends can be seen in the plane that is decided."""
-    X, y = np.random.default_rng(0).standard_normal((40, 2)), np.arange(40) % 10
-    model = SimpleNamespace(predict=lambda grid: np.arange(len(grid)) % 10)
-    colours = plot_decision(model, X, y).images[0].get_cmap().colors
-    plt.close("all")
-    assert len(set(map(tuple, colours))) == 10
-
-
 def test_plots_take_frames_and_estimators_that_give_frames(rng):
     pd = pytest.importorskip("pandas")
     X = np.vstack([rng.normal(0, 1, (20, 3)), rng.normal(4, 1, (20, 3))])
@@ -65,8 +55,6 @@ def test_plots_take_frames_and_estimators_that_give_frames(rng):
     with sklearn.config_context(transform_output="pandas"):
         network = KernelDependenceNetwork().fit(frame, y)
         assert len(plot_layers(network, frame, y)) == len(network.layers_)
-        drawn = plot_decision(network, frame, y)
-        assert (drawn.get_xlabel(), drawn.get_ylabel()) == ("a", "b")
         model = SupervisedIKDR(2).fit(frame, y)
         assert len(plot_projection(model.transform(frame), y).collections) == 2
         assert len(plot_loadings(model.W_, frame.columns).get_yticklabels()) == 2

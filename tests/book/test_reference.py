@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from ismlit_book.record.ledger import ledger
 from library.test_architecture import MODULES, public
 
@@ -76,3 +77,28 @@ def test_examples_run(module):
     assert found.failed == 0
     shown = [name for home, name in REFERENCE if home == module]
     assert found.attempted > 0 or all(needs_no_example(module, name) for name in shown)
+
+
+ESTIMATORS = [
+    thing
+    for thing in (getattr(ismlit, name) for name in ismlit.__all__)
+    if inspect.isclass(thing) and hasattr(thing, "fit")
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda own: own.__name__)
+def test_the_html_of_an_estimator_leads_to_its_place_in_the_reference(estimator):
+    """The page is a file that the site is built from, and the anchor is what Sphinx gives."""
+    address, _, anchor = estimator()._get_doc_link().partition("#")
+    site, _, page = address.partition("/book/reference/")
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert f"{site}/" == config["html"]["baseurl"].rstrip("/") + "/"
+    text = (ROOT / "book" / "reference" / page).with_suffix(".md").read_text(encoding="utf-8")
+    assert f".. autoclass:: {anchor}\n" in text
+    assert f"book/reference/{page.removesuffix('.html')}\n" in (ROOT / "_toc.yml").read_text()
+    assert address in estimator()._repr_html_()
+
+
+def test_an_estimator_of_somebody_else_leads_nowhere():
+    own = type("Own", (ismlit.SupervisedIKDR,), {"__module__": "elsewhere"})
+    assert own()._get_doc_link() == ""

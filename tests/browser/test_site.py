@@ -901,7 +901,7 @@ def test_the_ledger_is_a_plain_table_without_its_script(address, tab):
 ASKED = {
     "how do I choose sigma": "howto/choose",
     "save a model": "howto/serve",
-    "how do I cluster new samples": "howto/deep",
+    "how do I cluster new samples": "ch4/deep",
     "does ISM converge": "ch5/cycles",
     "when should I use this": "ch3/when",
     "large data": "howto/large",

@@ -26,6 +26,7 @@ X = RNG.standard_normal((60, 3))
 Y = np.arange(60) % 2
 TABLE = pd.DataFrame(X, columns=["age", "income", "height"])
 DAYS = pd.date_range("2020-01-01", periods=60)
+MIXED = pd.DataFrame({"day": DAYS.where(DAYS != DAYS[0]), "ward": pd.Categorical(["a", "b"] * 30)})
 ONE_CLASS = np.where(np.arange(60) < 5, 1, -1)
 
 
@@ -48,6 +49,10 @@ PROVOKED = {
     "dates": (
         lambda: SemiSupervisedIKDR().fit(TABLE.assign(day=DAYS), ONE_CLASS),
         "column 'day' of X holds dates, such as 2020-01-01.* in row 0: make numbers of them",
+    ),
+    "dates with a gap, beside words": (
+        lambda: SupervisedIKDR().fit(MIXED, Y),
+        "column 'day' of X holds dates, such as 2020-01-02.* in row 1: make numbers of them",
     ),
     "a gap": (
         lambda: UnsupervisedIKDR(2).fit(pd.DataFrame(changed(7, 1, np.nan), columns=TABLE.columns)),

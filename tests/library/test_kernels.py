@@ -174,7 +174,9 @@ def test_value_and_derivatives_at_once_are_those_one_by_one(kernel, orders):
 def test_without_sympy_a_kernel_of_one_s_own_says_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "sympy", None)
     kernel = Kernel(lambda beta, xp: 1 / (1 + 3 * beta))
-    with pytest.raises(ModuleNotFoundError, match="pip install sympy, or subclass Kernel"):
+    with pytest.raises(
+        ModuleNotFoundError, match=r"pip install 'ismlit\[sympy\]', or subclass Kernel"
+    ):
         kernel.df(np.ones(3))
     assert gram(Multiquadratic(), np.eye(2)).shape == (2, 2)
 

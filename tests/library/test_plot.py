@@ -1,5 +1,7 @@
 """What is drawn, read off the axes."""
 
+import sys
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -132,3 +134,9 @@ def test_a_bandwidth_is_drawn_from_a_distribution_and_can_be_read(wine):
     assert np.allclose(local.fit(X, y).kernel_.sigmas, 2 * single.sigmas)
     with pytest.raises(ValueError, match="takes no bandwidth"):
         SupervisedIKDR(1, kernel="linear", bandwidth_scale=2.0).fit(X, y)
+
+
+def test_without_matplotlib_a_plot_says_what_to_install(monkeypatch, points):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"pip install 'ismlit\[plot\]'"):
+        plot_projection(*points)

@@ -60,6 +60,8 @@ MOVED = {
     "ch7/beyond": "record/7",
     "ch7/papers": "record/icml-costs",
     "ch7/papers-speed": "record/neurips-speed",
+    "howto/deep": "ch4/deep",
+    "howto/public": "ch7/public",
     "howto/defaults": "record/beyond-defaults",
 }
 """{where a page was: where its content is}, below ``book``."""

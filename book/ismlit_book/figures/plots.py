@@ -306,41 +306,6 @@ def plot_kernels(views, y):
     return axes
 
 
-def plot_decision(model, X, y, ax=None):
-    """Classes that a classifier gives to the points of the plane, and its data X (n, 2).
-
-    The axes bear the names of the columns where X is a data frame.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from ismlit.datasets import make_spiral
-    >>> from ismlit_book.figures.plots import plot_decision
-    >>> X, arm = make_spiral(300, random_state=0)
-    >>> ax = plot_decision(KNeighborsClassifier(5).fit(X, arm), X, arm)
-    >>> ax.get_xlabel(), ax.get_ylabel()
-    ('feature 1', 'feature 2')
-    >>> plt.close()
-    """
-    ax = _axis(ax, (4.2, 3.6))
-    points, names = np.asarray(X), ("feature 1", "feature 2")
-    low, high = points.min(axis=0) - 0.3, points.max(axis=0) + 0.3
-    across, up = np.meshgrid(*(np.linspace(a, b, 120) for a, b in zip(low, high)))
-    grid = np.c_[across.ravel(), up.ravel()]
-    if hasattr(X, "columns"):  # a data frame: the model knows its columns by name
-        grid, names = type(X)(grid, columns=X.columns), X.columns
-    classes = np.unique(y)
-    given = np.searchsorted(classes, model.predict(grid))
-    palette = ListedColormap([look(k)["color"] for k in range(len(classes))])
-    sides = dict(extent=(low[0], high[0], low[1], high[1]), origin="lower", aspect="auto")
-    shown = dict(cmap=palette, vmin=0, vmax=max(len(classes) - 1, 1), alpha=0.25)
-    ax.imshow(given.reshape(across.shape), **shown, **sides)
-    _scatter(ax, points, y, size=8, alpha=1)
-    ax.set(xlabel=names[0], ylabel=names[1])
-    return ax
-
-
 def plot_matrix(matrix, title=None, ax=None):
     """A signed matrix as an image on a scale symmetric about zero.
 
