@@ -1,15 +1,16 @@
 """Execute notebooks in place and store their outputs in a form that does not churn.
 
 ``python -m tools.execute_notebooks [--jobs N] [NOTEBOOK ...]`` executes those named, or all of the
-book. A notebook that fails keeps what it had. One whose data sets are not to be had is skipped,
-visibly, and keeps its stored outputs. It names them in its metadata: ``{"ismlit":
-{"requires_data": ["cancer"]}}``.
+book. A notebook that fails keeps what it had. One whose data sets or modules are not to be had is
+skipped, visibly, and keeps its stored outputs. It names them in its metadata: ``{"ismlit":
+{"requires_data": ["cancer"]}}``, or ``"requires_modules"``.
 """
 
 import argparse
 import multiprocessing
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib.util import find_spec
 from pathlib import Path
 
 import nbformat
@@ -24,14 +25,15 @@ TIMEOUT = 300  # seconds a cell
 FIGURES = "from ismlit_book.figures.display import register; register(); del register"
 
 
-def missing_data(notebook):
-    """Names of the data sets that a notebook requires and that cannot be had here."""
-    names = notebook.metadata.get("ismlit", {}).get("requires_data", [])
-    if not names:
-        return []
-    from ismlit_book.loaders import is_available
+def missing(notebook):
+    """Names of the data sets and modules that a notebook requires and that are not to be had."""
+    needs = notebook.metadata.get("ismlit", {})
+    lacking = [name for name in needs.get("requires_modules", []) if find_spec(name) is None]
+    if names := needs.get("requires_data", []):
+        from ismlit_book.loaders import is_available
 
-    return [name for name in names if not is_available(name)]
+        lacking += [name for name in names if not is_available(name)]
+    return lacking
 
 
 def normalise(notebook):
@@ -73,9 +75,8 @@ class Client(NotebookClient):
 def execute(path):
     """Execute one notebook file in place. Returns (path, status, detail)."""
     notebook = nbformat.read(path, as_version=4)
-    missing = missing_data(notebook)
-    if missing:
-        return path, "skipped", f"data not available: {', '.join(missing)}"
+    if lacking := missing(notebook):
+        return path, "skipped", f"not available here: {', '.join(lacking)}"
     client = Client(
         notebook,
         timeout=TIMEOUT,

@@ -1,6 +1,6 @@
 """For the notebook run (``pytest -p tools.nbval_plugin --nbval``).
 
-Skipped is what needs data that cannot be had. Cells of a notebook whose metadata say
+Skipped is what needs data or a module that cannot be had. Cells of a notebook whose metadata say
 ``"ismlit": {"slow": true}`` are marked slow; ``-m "not slow"`` leaves them out. The solutions of
 exercises run too: their code stands in the Markdown, below it what it prints.
 """
@@ -12,7 +12,7 @@ import nbformat
 import nbval.plugin
 import pytest
 
-from tools.execute_notebooks import missing_data
+from tools.execute_notebooks import missing
 from tools.warm_kernels import warm
 
 DRAWING = "image/svg+xml"
@@ -58,8 +58,8 @@ def pytest_configure():
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
 def pytest_collection_modifyitems(items):
-    """Mark the cells of slow notebooks, and skip, with the reason, those without their data."""
-    missing = {}
+    """Mark the cells of slow notebooks, and skip, with the reason, those without what they need."""
+    lacking = {}
     for item in items:
         notebook = getattr(item.parent, "nb", None)
         if notebook is None:
@@ -68,8 +68,8 @@ def pytest_collection_modifyitems(items):
             item.parent.skip_compare += (DRAWING,)  # as nbval does with PNG
         if notebook.metadata.get("ismlit", {}).get("slow"):
             item.add_marker(pytest.mark.slow)
-        if item.parent not in missing:
-            missing[item.parent] = ", ".join(missing_data(notebook))
-        if missing[item.parent]:
-            reason = f"{item.parent.name} needs data not available: {missing[item.parent]}"
+        if item.parent not in lacking:
+            lacking[item.parent] = ", ".join(missing(notebook))
+        if lacking[item.parent]:
+            reason = f"{item.parent.name} needs what is not available: {lacking[item.parent]}"
             item.add_marker(pytest.mark.skip(reason=reason))

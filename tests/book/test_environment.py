@@ -87,7 +87,7 @@ OTHER_NAMES |= {"bs4": "beautifulsoup4", "fontTools": "fonttools"}
 """Distributions whose name is not that of what is imported."""
 COMMANDS = set("jupyter-book".split())
 COMMANDS |= set("sphinx-notfound-page sphinx-sitemap sphinxext-opengraph".split())
-COMMANDS |= set("numpydoc pytest-cov pytest-xdist ruff".split())
+COMMANDS |= set("numpydoc pytest-cov pytest-xdist python-flint ruff".split())
 """What is run, or loaded by name, and not imported."""
 
 

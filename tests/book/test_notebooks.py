@@ -125,10 +125,11 @@ def kernel_has_the_usual_name(path, notebook):
 
 
 @rule
-def required_data_are_named_in_a_list(path, notebook):
-    names = notebook.metadata.get("ismlit", {}).get("requires_data", [])
-    assert isinstance(names, list)
-    assert all(isinstance(name, str) for name in names)
+def what_a_page_requires_is_named_in_a_list(path, notebook):
+    for kind in ("requires_data", "requires_modules"):
+        names = notebook.metadata.get("ismlit", {}).get(kind, [])
+        assert isinstance(names, list)
+        assert all(isinstance(name, str) for name in names)
 
 
 @rule

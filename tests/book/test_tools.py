@@ -4,9 +4,11 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from tools import anywhere
+from tools.execute_notebooks import execute
 
 TOOLS = Path(anywhere.__file__).parent
 PROGRAMS = [
@@ -38,3 +40,11 @@ def test_what_fails_somewhere_is_listed_by_name():
     said = f"FAILED {names[0]} - AssertionError: [1] no\nERROR {names[1]}\n"
     said += f"FAILED {names[2]} - outputs differ\nFAILED {names[3]} - ValueError\n1 passed\n"
     assert anywhere.FAILED.findall(said) == names
+
+
+def test_a_page_without_what_it_requires_is_skipped(tmp_path):
+    cell = nbformat.v4.new_code_cell("import no_such_module")
+    page = nbformat.v4.new_notebook(cells=[cell])
+    page.metadata["ismlit"] = {"requires_modules": ["sys", "no_such_module"]}
+    nbformat.write(page, path := tmp_path / "page.ipynb")
+    assert execute(path)[1:] == ("skipped", "not available here: no_such_module")
