@@ -11,6 +11,8 @@ import contextlib
 import io
 import re
 
+from ismlit_book.figures import style
+
 SCALE = 2
 """Pixels of a PNG for each pixel of the page."""
 LARGEST = 450_000
@@ -255,6 +257,7 @@ def bundle(figure, include=None, exclude=None):
     from matplotlib.collections import Collection
     from matplotlib.lines import Line2D
 
+    style.open_axes(figure)
     pixels, (width, height) = pixels_of(figure)
     data, said = {"image/png": pixels}, {"image/png": dict(width=width, height=height)}
     text = drawing(figure)
@@ -272,7 +275,7 @@ def bundle(figure, include=None, exclude=None):
 
 
 def register():
-    """In a notebook's kernel, store figures by `bundle`; elsewhere nothing happens."""
+    """In a notebook's kernel, store figures by `bundle`, in the book's style; else do nothing."""
     try:
         from IPython import get_ipython
     except ImportError:
@@ -288,3 +291,4 @@ def register():
         if formatter.format_type.startswith("image/"):
             formatter.pop(Figure, None)
     shell.display_formatter.mimebundle_formatter.for_type(Figure, bundle)
+    style.use()
