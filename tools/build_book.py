@@ -7,7 +7,7 @@ When npm is here, MathJax is fetched once into ``.mathjax/`` and becomes part of
 then works offline; else its pages take MathJax from the public network of Sphinx's choice.
 `tools.fold` folds what does not teach, `tools.site.moved` leads on from addresses that were,
 `tools.browser_python` adds the Python that a page runs in the reader's browser, `tools.search` a
-search that finds sections and claims.
+search that finds sections and claims, and `tools.typeset` typesets the formulas, where node is.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 import nbformat
 import yaml
 
-from tools import browser_python, fold, npm, search, toc
+from tools import browser_python, fold, npm, search, toc, typeset
 from tools.execute_notebooks import ROOT, execute_all, notebooks_of
 from tools.lighten import lighten
 from tools.site import moved
@@ -29,6 +29,7 @@ from tools.site.templates import render
 
 MATHJAX = "mathjax@3.2.2"  # version 4 has another layout
 MATHJAX_DIR = ROOT / ".mathjax"
+TYPESETTER = ROOT / ".typeset"
 FRONT = "book/intro.html"
 COLAB = re.compile(r"(colab\.research\.google\.com/github/[^/]+/[^/]+)/blob/main/")
 SCRIPT = "mathjax/tex-chtml-full.js"
@@ -108,6 +109,7 @@ def build(source):
         lighten(output / "html")
         root_page(output / "html")
         search.install(output / "html")
+        typeset.install(output / "html", MATHJAX, TYPESETTER)
         colab_copies(source, output / "html")
     browser_python.install(output / "html")
     return status

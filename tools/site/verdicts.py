@@ -224,7 +224,8 @@ def _errata(key):
         key, lambda c: c.slip == key and c.verdict != "fails"
     )
     groups = by_chapter([c for c in errata() if chosen(c)])
-    return Verdicts().part("errata.html.j2", groups=groups, fold=key != "matters")
+    matters = key == "matters"  # they stand open, and are typeset at once
+    return Verdicts(typeset=matters).part("errata.html.j2", groups=groups, fold=not matters)
 
 
 def errata():
