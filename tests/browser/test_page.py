@@ -286,8 +286,9 @@ def test_formulas_are_there_without_a_script(page, browser, address, visit):
     plain.context.close()
     tab = visit(f"book/{page}.html", PHONE)
     tab.wait_for_timeout(1000)
-    assert not tab.evaluate("""() => [...document.querySelectorAll(
-      'article mjx-container[display=true]')].filter(e => e.scrollWidth > e.clientWidth + 2).length""")
+    wide = """() => [...document.querySelectorAll("article mjx-container[display=true]")]
+      .filter(e => e.scrollWidth > e.clientWidth + 2).length"""
+    assert not tab.evaluate(wide)
     assert not tab.locator("script[src*=tex-chtml]").count()
 
 
