@@ -90,12 +90,14 @@ def _saved(figure, file, form, box="tight", **options):
     return file
 
 
-def drawing(figure):
+def drawing(figure, box="tight"):
     """A figure as SVG, in the page's pixels and for both themes.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
+    box : "tight" or None
+        Cut to what is drawn, or the whole figure: so several keep their places.
 
     Returns
     -------
@@ -115,7 +117,7 @@ def drawing(figure):
     settings = {"svg.hashsalt": "ismlit", "svg.fonttype": "path"}
     with rc_context(settings), _pixel_by_pixel(figure):
         plain = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        text = _saved(figure, io.StringIO(), "svg", metadata=plain).getvalue()
+        text = _saved(figure, io.StringIO(), "svg", box, metadata=plain).getvalue()
     text = text[text.index("<svg") :].rstrip()
     pixels = figure.dpi / 72
     for side in ("width", "height"):
