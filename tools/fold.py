@@ -12,7 +12,7 @@ import re
 from tools.execute_notebooks import ROOT, notebooks_of
 
 DRAWS = re.compile(
-    r"\b(?:plt|ax|axes|axs|fig|figure|panel|panels)\b|\bplot_\w+\("
+    r"\b(?:plt|ax|axes|axs|fig|figure|panel|panels)\b|\b(?:plot_\w+|slides)\("
     r"|\.(?:plot|scatter|imshow|set|legend|annotate|bar|barh|axhline|axvline|axline|step|hist"
     r"|contour|contourf|fill_between|errorbar|loglog|semilogx|semilogy)\("
 )
@@ -21,6 +21,7 @@ MOSTLY = 0.6
 FEW = 4
 """Lines that are not worth folding."""
 CODE = re.compile(r'(<div class="cell_input.*?<pre>)(.*?)(</pre>)', re.DOTALL)
+SLIDES = 'class="slides"'
 UNSEEN = {"remove-input", "remove-cell"}
 APART = {"hide-input", "hide-cell"}  # folded by the author
 
@@ -96,7 +97,8 @@ def fold(text, notebook):
 
     def part(found):
         cell = next(cells)
-        has_picture = any("image/png" in output.get("data", {}) for output in cell["outputs"])
+        shown = [output.get("data", {}) for output in cell["outputs"]]
+        has_picture = any("image/png" in d or SLIDES in str(d.get("text/html")) for d in shown)
         number, says = folded("".join(cell["source"]), has_picture)
         if not number or APART & set(cell["metadata"].get("tags", ())):
             return found[0]

@@ -9,6 +9,7 @@ import contextlib
 import html
 import re
 
+from tools.site.columns import aligned
 from tools.site.templates import render
 
 SEARCH = re.compile(
@@ -207,7 +208,7 @@ def page(text):
 
 def made_ready(text):
     """A page whose words need no more than the style sheet to stay where they are."""
-    return labelled(with_room(together(text)))
+    return aligned(labelled(with_room(together(text))))
 
 
 def lighten(site):

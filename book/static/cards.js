@@ -39,7 +39,7 @@
     }
     card.addEventListener("mouseleave", hide);
     document.body.append(card);
-    await window.MathJax?.typesetPromise?.([card]);
+    if (/\\[([]/.test(card.textContent)) await (await window.withMathJax())?.typesetPromise([card]);
     if (shown !== link) return;
     link.setAttribute("aria-describedby", card.id);
     const at = link.getBoundingClientRect();

@@ -18,61 +18,93 @@
     return box;
   }
 
-  const authored = new WeakMap(); // by formula, the TeX before it was broken
-  function typeset(item, tex) {
-    const { STATE } = window.MathJax._.core.MathItem;
-    item.math = tex;
-    item.rerender(window.MathJax.startup.document, STATE.COMPILED);
-    return item.typesetRoot;
+  /* MathJax, or nothing where it is not to be had. A page whose formulas were typeset when the book was
+     built loads it here, for what is new. */
+  let loading;
+  window.withMathJax = async () => {
+    const src = document.querySelector('meta[name="mathjax"]')?.content;
+    if (src) loading ??= new Promise((done) => {
+      window.MathJax = { ...window.MathJax, startup: { typeset: false } };
+      document.head.append(Object.assign(document.createElement("script"), { src, onload: done, onerror: done }));
+    });
+    await loading;
+    await window.MathJax?.startup?.promise;
+    return window.MathJax?.startup && window.MathJax;
+  };
+
+  const whole = new WeakMap(); // by what holds a formula that is broken, the formula as it was written
+  function typeset(tex, metrics) {
+    const { MathJax } = window;
+    const made = MathJax.tex2chtml(tex, { ...metrics, display: true });
+    MathJax.startup.document.clear().updateDocument(); // its sheet knows the letters now
+    return made;
   }
   /* Whether a line is at most as wide as a box is, once set as small as may be. */
   function measure(box) {
     const trial = box.parentElement.appendChild(document.createElement("div"));
     trial.className = "trial";
-    const metrics = { ...window.MathJax.getMetricsFor(trial, true), display: true };
+    const metrics = window.MathJax.getMetricsFor(trial, true);
     const width = (tex) => {
-      trial.replaceChildren(window.MathJax.tex2chtml(tex, metrics));
+      trial.replaceChildren(typeset(tex, metrics));
       return trial.querySelector("mjx-math").getBoundingClientRect().width;
     };
     const room = box.clientWidth / (1.03 * LEAST.FORMULA);
-    return { fits: (line) => width(line) <= room, done: () => trial.remove() };
+    return { fits: (line) => width(line) <= room, metrics, done: () => trial.remove() };
   }
-  function broken(box) {
-    const formula = window.MathJax.startup.document.getMathItemsWithin(box.parentElement)
-      .find(({ typesetRoot }) => typesetRoot === box);
-    if (!formula) return fit(box);
-    if (authored.has(formula)) box = typeset(formula, authored.get(formula));
+  async function broken(box) {
+    const home = box.parentElement;
+    if (whole.has(home)) box.replaceWith(box = whole.get(home));
+    delete home.dataset.broken;
     fit(box);
-    if (box.scrollWidth <= box.clientWidth) return box;
-    const { fits, done } = measure(box);
-    const tex = window.brokenFormula(formula.math, fits);
+    if (box.scrollWidth <= box.clientWidth || !home.dataset.tex) return box;
+    const ready = home.querySelector(":scope > template");
+    if (ready) {
+      const made = show(ready.content.firstElementChild.cloneNode(true), ready.dataset.tex);
+      if (made.scrollWidth <= made.clientWidth) return made;
+      made.replaceWith(box);
+    }
+    if (!await window.withMathJax() || box.parentElement !== home) return box;
+    const { fits, metrics, done } = measure(box);
+    const tex = window.brokenFormula(home.dataset.tex, fits);
     done();
     if (!tex) return box;
-    if (!authored.has(formula)) authored.set(formula, formula.math);
-    return fit(typeset(formula, tex));
+    return show(typeset(tex, metrics), tex);
+
+    function show(made, tex) {
+      whole.set(home, box);
+      home.dataset.broken = tex;
+      box.replaceWith(made);
+      return fit(made);
+    }
   }
   const observer = new ResizeObserver((entries) => entries.forEach(({ target }) => {
     const width = target.clientWidth;
     if (!width || widths.get(target) === width) return; // its height alone changed, or it is folded
     widths.set(target, width);
     if (target.matches("mjx-container")) {
-      const box = broken(target);
-      if (box === target) return;
-      widths.set(box, width);
-      observer.unobserve(target);
-      observer.observe(box);
+      broken(target).then((box) => {
+        if (box === target) return;
+        widths.set(box, box.clientWidth);
+        observer.unobserve(target);
+        observer.observe(box);
+      });
     } else if (!target.matches(".wide-picture")) fit(target);
     else if (target.scrollWidth > width) target.tabIndex = 0;
     else target.removeAttribute("tabindex");
   }));
   const watch = (found, part = document) => part.querySelectorAll(found).forEach((box) => observer.observe(box));
-  window.fitFormulas = (part) => watch('mjx-container[display="true"]', part);
+  window.fitFormulas = (part) => {
+    for (const { math, display, typesetRoot } of window.MathJax?.startup?.document?.math ?? [])
+      if (display && typesetRoot?.parentElement) typesetRoot.parentElement.dataset.tex ??= math;
+    watch('mjx-container[display="true"]', part);
+  };
   /* A formula within a sentence that is wider than its column, on a phone, is set smaller too. */
   function fitWords() {
     if (innerWidth >= 600) return;
-    const wide = [...document.querySelectorAll('.bd-article mjx-container:not([display="true"])')]
-      .filter((box) => box.scrollWidth > box.clientWidth + 1);
-    for (const box of wide) box.style.fontSize = `${100 * Math.max(0.7, 0.98 * box.clientWidth / box.scrollWidth)}%`;
+    const words = [...document.querySelectorAll('.bd-article mjx-container:not([display="true"])')];
+    const width = (box) => box.querySelector("mjx-math").getBoundingClientRect().width;
+    const wide = words.map((box) => [box, box.clientWidth / width(box)]).filter(([, share]) => share < 0.99);
+    for (const [box, share] of wide) box.style.fontSize = `${1.18 * Math.max(0.7, 0.98 * share)}em`;
   }
   window.addEventListener("load", async () => {
     if (!window.MathJax?.startup) document.documentElement.classList.add("untypeset"); // TeX is read

@@ -7,19 +7,20 @@
     soon = null;
     const now = [...waiting];
     waiting.clear();
-    await window.MathJax.startup.promise;
+    const MathJax = await window.withMathJax();
+    if (!MathJax) return;
     now.forEach((formula) => {
       formula.classList.replace("tex", "typeset");
       formula.textContent = `\\(${formula.dataset.tex}\\)`;
     });
-    await window.MathJax.typesetPromise(now);
+    await MathJax.typesetPromise(now);
   }
   const observer = new IntersectionObserver((entries) => {
     entries.filter((entry) => entry.isIntersecting).forEach(({ target }) => {
       observer.unobserve(target);
       waiting.add(target);
     });
-    if (waiting.size && !soon && window.MathJax?.startup) soon = setTimeout(typeset, 50);
+    if (waiting.size && !soon) soon = setTimeout(typeset, 50);
   }, { rootMargin: "1500px" });
   window.showFormulas = (part) => {
     part.querySelectorAll(".tex").forEach((formula) => observer.observe(formula));

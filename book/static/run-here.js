@@ -72,7 +72,8 @@ function rendered({ data, metadata }, stored) {
   if ("text/html" in data) return markup(data["text/html"]);
   for (const mime of IMAGES)
     if (mime in data) return picture(mime, data[mime], metadata[mime]?.width, stored);
-  if ("text/latex" in data && window.MathJax?.startup) return formula(data["text/latex"]);
+  if ("text/latex" in data && (window.MathJax?.startup || document.querySelector("meta[name=mathjax]")))
+    return formula(data["text/latex"]);
   return plain(data["text/markdown"] ?? data["text/plain"]);
 }
 
@@ -85,8 +86,8 @@ function failure({ why, text }) {
 
 // As the page's own formulas are: set, and broken where they do not fit.
 async function typeset(node) {
-  await window.MathJax?.startup?.promise;
-  await window.MathJax?.typesetPromise?.([node]);
+  if (!/\\[([]|\\begin/.test(node.textContent)) return;
+  await (await window.withMathJax())?.typesetPromise([node]);
   window.fitFormulas?.(node);
 }
 

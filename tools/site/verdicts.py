@@ -224,7 +224,8 @@ def _errata(key):
         key, lambda c: c.slip == key and c.verdict != "fails"
     )
     groups = by_chapter([c for c in errata() if chosen(c)])
-    return Verdicts().part("errata.html.j2", groups=groups, fold=key != "matters")
+    matters = key == "matters"  # they stand open, and are typeset at once
+    return Verdicts(typeset=matters).part("errata.html.j2", groups=groups, fold=not matters)
 
 
 def errata():
@@ -321,6 +322,8 @@ def with_anchors(body, page):
 
 FOLDER, SHELL = "book/claims", "one-claim"
 """Where the pages of the claims lie, and the name of the page that is filled for each."""
+IN_SIDEBAR = re.compile(r'(<li class="toctree-l1)("><a class=")([^"]*" href="../ledger.html">)')
+"""The ledger, which the sidebar marks as the place of a claim."""
 SLOTS = ("title", "says", "body", "before", "before-link", "after", "after-link")
 
 
@@ -344,7 +347,7 @@ def _claim_pages(app):
     app.env.get_domain("math").data["has_equations"][page] = True
     yield page, context, "page.html"
     file = Path(app.builder.get_outfilename(page))
-    shell = file.read_text(encoding="utf-8")
+    shell = IN_SIDEBAR.sub(r"\1 current active\2current \3", file.read_text(encoding="utf-8"))
     file.unlink()
     for claim_id, values in claim_pages(_reference(app)):
         text = shell.replace(SHELL, claim_id)

@@ -11,6 +11,8 @@ import contextlib
 import io
 import re
 
+from ismlit_book.figures import style
+
 SCALE = 2
 """Pixels of a PNG for each pixel of the page."""
 LARGEST = 450_000
@@ -88,12 +90,14 @@ def _saved(figure, file, form, box="tight", **options):
     return file
 
 
-def drawing(figure):
+def drawing(figure, box="tight"):
     """A figure as SVG, in the page's pixels and for both themes.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
+    box : "tight" or None
+        Cut to what is drawn, or the whole figure: so several keep their places.
 
     Returns
     -------
@@ -113,7 +117,7 @@ def drawing(figure):
     settings = {"svg.hashsalt": "ismlit", "svg.fonttype": "path"}
     with rc_context(settings), _pixel_by_pixel(figure):
         plain = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        text = _saved(figure, io.StringIO(), "svg", metadata=plain).getvalue()
+        text = _saved(figure, io.StringIO(), "svg", box, metadata=plain).getvalue()
     text = text[text.index("<svg") :].rstrip()
     pixels = figure.dpi / 72
     for side in ("width", "height"):
@@ -255,6 +259,7 @@ def bundle(figure, include=None, exclude=None):
     from matplotlib.collections import Collection
     from matplotlib.lines import Line2D
 
+    style.open_axes(figure)
     pixels, (width, height) = pixels_of(figure)
     data, said = {"image/png": pixels}, {"image/png": dict(width=width, height=height)}
     text = drawing(figure)
@@ -272,7 +277,7 @@ def bundle(figure, include=None, exclude=None):
 
 
 def register():
-    """In a notebook's kernel, store figures by `bundle`; elsewhere nothing happens."""
+    """In a notebook's kernel, store figures by `bundle`, in the book's style; else do nothing."""
     try:
         from IPython import get_ipython
     except ImportError:
@@ -288,3 +293,4 @@ def register():
         if formatter.format_type.startswith("image/"):
             formatter.pop(Figure, None)
     shell.display_formatter.mimebundle_formatter.for_type(Figure, bundle)
+    style.use()

@@ -1,6 +1,7 @@
 """Figures that a reader moves on a static page, without a kernel, a network or a library.
 
-`slides` shows one of several figures, drawn beforehand, by a slider. `turning` is the front page's:
+`slides` shows one of several figures, drawn beforehand, by a slider, or plays them one after the
+other. `turning` is the front page's:
 the reader drags the line, the curve or a sample, and the page computes both iterations anew, by a
 script (`templates/turning.js`) that does what `published_path` and the solver's level shift do here
 and is tested against them.
@@ -17,6 +18,9 @@ from ismlit.solvers.ism import ism
 
 from ismlit_book.figures.templates import render
 from ismlit_book.methods.measures import class_table
+
+HEAVIEST_FRAME = 40_000
+"""Characters beyond which the frames of `slides` are pictures."""
 
 
 def example():
@@ -105,8 +109,9 @@ def turning(X, y, sigma, steps=12, shown=5):
 
 
 def slides(draw, values, name, alt, shown=0):
-    """A figure with a slider over `values`: an object that Jupyter shows as HTML.
+    """A figure that a slider takes through `values`, or that plays: Jupyter shows it as HTML.
 
+    Its frames are drawings, which follow the page's theme, or pictures where a drawing is heavy.
     Where no script runs, and in print, the figure of ``values[shown]`` stands still.
 
     Parameters
@@ -127,23 +132,28 @@ def slides(draw, values, name, alt, shown=0):
     >>> from matplotlib.figure import Figure
     >>> from ismlit_book.figures.live import slides
     >>> moved = slides(lambda s: Figure(figsize=(2, 1)), [0.5, 1.0], "bandwidth", "nothing")
-    >>> moved.data.count("data:image/png")  # two figures, and the one that is shown
-    3
+    >>> moved.data.count("<svg"), moved.data.count("data:image/png")  # and the one that is still
+    (2, 1)
     """
     import matplotlib.pyplot as plt
     from IPython.display import HTML
 
-    from ismlit_book.figures.display import pixels_of
+    from ismlit_book.figures.display import drawing, pixels_of
+    from ismlit_book.figures.style import open_axes
 
-    frames = []
+    drawings, pictures = [], []
     for value in values:
         figure = draw(value)
-        pixels, (width, _) = pixels_of(figure, box=None, palettes=(64,))
+        open_axes(figure)
+        pixels, size = pixels_of(figure, box=None, palettes=(64,))
+        pictures.append("data:image/png;base64," + base64.b64encode(pixels).decode())
+        drawings.append(drawing(figure, box=None))
         plt.close(figure)
-        frames.append("data:image/png;base64," + base64.b64encode(pixels).decode())
-    labels = [str(value) for value in values]
-    given = dict(frames=frames, labels=labels, moved=name, alt=alt, shown=shown, width=width)
-    return HTML(render("slides.html.j2", **given))
+    is_light = max(map(len, drawings)) <= HEAVIEST_FRAME
+    given = dict(moved=name, alt=alt, shown=shown, width=size[0], height=size[1])
+    frames = json.dumps(drawings if is_light else pictures).replace("</", r"<\/")
+    given |= dict(frames=frames, labels=json.dumps(list(map(str, values))))
+    return HTML(render("slides.html.j2", still=pictures[shown], **given))
 
 
 def _still(step):

@@ -1,20 +1,43 @@
 document.querySelectorAll(".slides:not([data-ready])").forEach(root => {
   root.dataset.ready = 1;
-  const frames = root.dataset.frames.split(" "), labels = root.dataset.labels.split("|");
-  const image = root.querySelector("img"), label = document.createElement("label");
-  label.style.display = "block";
-  const slider = document.createElement("input");
-  Object.assign(slider, {type: "range", min: 0, max: frames.length - 1, value: root.dataset.shown});
-  slider.style.cssText = "display: block; min-height: 2rem; width: 100%; max-width: 30rem";
-  const words = document.createElement("span");
-  const show = () => {
-    const said = `${root.dataset.name}: ${labels[slider.value]}`;
-    image.src = frames[slider.value];
+  const frames = JSON.parse(root.querySelector("script").textContent), labels = JSON.parse(root.dataset.labels);
+  const image = root.querySelector("img"), last = frames.length - 1;
+  const ink = getComputedStyle(root).color.match(/\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0);
+  if (!("content_root" in document.documentElement.dataset))  // a page of the book says so itself
+    image.style.colorScheme = ink > 384 ? "dark" : "light";
+  const make = (name, more) => Object.assign(document.createElement(name), more);
+  const controls = make("div", {className: "controls"}), label = make("label");
+  const words = make("span", {className: "said"});
+  const slider = make("input", {type: "range", min: 0, max: last, value: root.dataset.shown});
+  const play = make("button", {type: "button", textContent: "Play"});
+  const step = make("button", {type: "button", textContent: "One step"});
+  let timer = null;
+  const show = number => {
+    slider.value = number;
+    const said = `${root.dataset.name}: ${labels[number]}`, frame = frames[number];
+    image.src = frame.startsWith("<") ? `data:image/svg+xml,${encodeURIComponent(frame)}` : frame;
     words.textContent = said;
     slider.setAttribute("aria-valuetext", said);
   };
-  slider.addEventListener("input", show);
+  const pause = () => {
+    clearInterval(timer);
+    timer = null;
+    play.textContent = "Play";
+  };
+  const forward = () => {
+    if (+slider.value < last) show(+slider.value + 1);
+    if (+slider.value === last) pause();
+  };
+  slider.addEventListener("input", () => { pause(); show(+slider.value); });
+  step.onclick = () => { pause(); forward(); };
+  play.onclick = () => {
+    if (timer) return pause();
+    if (+slider.value === last) show(0);
+    play.textContent = "Pause";
+    timer = setInterval(forward, matchMedia("(prefers-reduced-motion: reduce)").matches ? 1500 : 800);
+  };
   label.append(words, slider);
-  root.prepend(label);
-  show();
+  controls.append(play, step, label);
+  root.querySelector("img").before(controls);
+  show(+root.dataset.shown);
 });
