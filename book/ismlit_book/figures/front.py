@@ -124,7 +124,8 @@ def picture(figure, dpi):
     large, small = io.BytesIO(), io.BytesIO()
     figure.savefig(large, format="png", dpi=dpi)
     plt.close(figure)
-    Image.open(large).convert("P", palette=Image.Palette.ADAPTIVE, colors=64).save(small, "png")
+    opaque = Image.open(large).convert("RGB")
+    opaque.convert("P", palette=Image.Palette.ADAPTIVE, colors=64).save(small, "png")
     return small.getvalue()
 
 
