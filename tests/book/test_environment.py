@@ -318,3 +318,15 @@ def test_the_conda_recipe_says_what_the_project_says():
     run = [requirement.replace(" ", "") for requirement in found["requirements"]["run"]]
     assert run == [f"python{project['requires-python']}", *project["dependencies"]]
     assert (folder / found["source"]["path"] / found["about"]["license_file"]).is_file()
+
+
+def test_the_page_on_installing_names_the_repository_and_the_extras_that_there_are():
+    page = (ROOT / "book" / "howto" / "install.md").read_text(encoding="utf8")
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf8"))["repository-code"]
+    assert re.findall(r"git clone (\S+)", page) == [cited]
+    said = {word for names in re.findall(r"'\.\[([\w,]+)\]'", page) for word in names.split(",")}
+    assert said == {"dask", "plot", "sympy"} and said <= LIBRARY_EXTRAS.keys()
+    of_book = {
+        word for names in re.findall(r"'\./book\[([\w,]+)\]'", page) for word in names.split(",")
+    }
+    assert of_book <= BOOK_EXTRAS.keys()
