@@ -25,9 +25,9 @@ FOLDERS = {
     "objectives": "pairs protocol plain arrays normalized blocks features affinity joint parts",
     "solvers": "gradient_start lbfgs starts result climb ism certificate permutations alternate",
     "estimators": (
-        "scikit parameters validation namespaces collections weights base importance components "
-        "dependent supervised response clusters extension clustering unsupervised semisupervised "
-        "kdac gradient_kdr sliced_inverse sliced_variance"
+        "scikit parameters validation namespaces collections linear weights base importance "
+        "components dependent supervised response clusters extension clustering unsupervised "
+        "semisupervised kdac gradient_kdr sliced_inverse sliced_variance"
     ),
     "estimators.network": "layers ridge growth classifier",
     ".": "statistics",

@@ -144,4 +144,4 @@ def rows(only="", folds=10, jobs=1):
                 of = dict(draws=DRAWS["power"], rejected=found)
                 yield dict(part=part, relation=relation, method=method) | size | of
         for part, n, method in named(only, ["seconds"], map(str, SIZES), METHODS):
-            yield dict(part=part, n=int(n), method=method, seconds=seconds(method, int(n)))
+            yield dict(part=part, rows=n, method=method, seconds=seconds(method, int(n)))
