@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from ismlit.estimators.base import Projection
 from ismlit.grams import ConstantKernelError
 from ismlit.solvers.ism import ism
-from ismlit.solvers.starts import AGREED, alignment
+from ismlit.solvers.starts import AGREED, alignment, starting_point
 
 MOST_ROWS = 1000  # that are looked at to order the columns
+START_ROWS = 300  # of which a gradient start takes so many
 
 
 def order_columns(problem, W, sample_weight=None):
@@ -83,11 +84,12 @@ def _best_plane(problem, k):
     """The plane of k dimensions on which J is highest; of the axes if the kernel is constant."""
     axes = [np.delete(np.eye(k + 1), left_out, axis=1) for left_out in range(k, -1, -1)]
     heights = [problem.objective(W) for W in axes]
-    starts = ["taylor", "gradient", axes[int(np.argmax(heights))]]
+    few = problem.sample(np.arange(0, problem.n, -(-problem.n // START_ROWS)))
+    starts = ["taylor", starting_point(few, k, "gradient"), axes[int(np.argmax(heights))]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # near the maximum is near enough
         try:
-            ends = [ism(problem, q=k, init=start) for start in starts]
+            ends = [ism(problem, q=k, init=start, escape=False) for start in starts]
         except ConstantKernelError:
             return axes[0]
     best = max(end.objective for end in ends)

@@ -65,7 +65,8 @@ class SemiSupervisedIKDR(ClusteringIKDR):
     Notes
     -----
     The papers hold D fixed while W moves; here D moves
-    with W, so that the objective above never falls.
+    with W, so that the objective above never falls. How time grows with the rows says
+    `UnsupervisedIKDR`.
 
     References
     ----------

@@ -145,7 +145,8 @@ class ArrayPairs(Pairs):
         list of arrays
             Their rows are the samples from the first one of row r on.
         """
-        return self.place.put(super().shares(r, *columns))
+        n = self.n - self.blocks[r].start
+        return [self._made("zeros", (n, m)) for m in columns]
 
     def tiles(self, r, views, *orders, keep=False):
         """Compute the kernel and its derivatives on the tiles of one row of tiles.
@@ -195,9 +196,12 @@ class ArrayPairs(Pairs):
         array
             Of the library.
         """
-        numbers = self.place.put(np.arange(rows.stop - rows.start))
-        apart = numbers[:, None] != numbers[None, :]  # a tile made in numpy would have to travel
-        return self.place.xp.astype(apart, getattr(self.place.xp, str(self.dtype)))
+        return 1 - self._made("eye", rows.stop - rows.start)
+
+    def _made(self, name, *sizes):
+        """Zeros, or the identity, made where the tiles are: it would take long to send them."""
+        dtype = getattr(self.place.xp, self.dtype.name)
+        return getattr(self.place.xp, name)(*sizes, dtype=dtype, device=self.place.device)
 
 
 @dataclass(frozen=True, eq=False)

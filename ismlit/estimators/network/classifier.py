@@ -158,7 +158,8 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     Notes
     -----
     Scale the features first. The score of rows held out takes probabilities by a softmax of five
-    times the cosines. With early stopping a bandwidth is searched on 150 rows, and ISM is run on
+    times the cosines. Without random features 1000 rows of ten columns took half a second of one
+    core, 4000 took 9. With early stopping a bandwidth is searched on 150 rows, and ISM is run on
     at most 2000. Without it, with random features and more than 2000 samples, HSIC is measured on
     1000.
 
