@@ -382,8 +382,11 @@ def sabotage(path, per_claim=2, seed=0, wanted=""):
     for place, statement in enumerate(found):
         needed = _needed(found, place, needs) if place in plan else set()
         run_with = partial(_falsified_run, found, names, place, needed=needed, printed=printed)
-        if place == min(plan) and forked(partial(run_with, statement.node)) != "survived":
-            raise RuntimeError(f"{path.name}: the control, with nothing falsified, is noticed")
+        if place == min(plan):
+            control = forked(partial(run_with, statement.node))
+            if control != "survived":
+                found_it = f"takes over {LIMIT} s" if control == "slow" else "is noticed"
+                raise RuntimeError(f"{path.name}: the control, nothing falsified, {found_it}")
         for site, claims in sorted(plan.get(place, {}).items()):
             before, after, tree = falsified(statement, site)
             task = partial(run_with, tree)
