@@ -77,14 +77,26 @@ def test_slides_hold_each_figure_and_the_one_that_stands_still():
         return figure
 
     text = slides(draw, [0.25, 0.75], "height", "a <line>", shown=1).data
-    frames = html.unescape(re.search(r'data-frames="([^"]*)"', text)[1]).split()
-    rows = []
-    for frame in frames:
-        image = Image.open(BytesIO(base64.b64decode(frame.partition(",")[2])))
-        seen = np.array(image.convert("RGBA"))[..., 3] > 200
-        rows.append(np.flatnonzero(seen.any(axis=1))[0] / len(seen))
-    assert rows[0] > 0.6 and rows[1] < 0.3  # each in its own height
-    assert f'src="{frames[1]}"' in text and "a &lt;line&gt;" in text
+    place = lambda frame: float(re.search(r'"line2d_\d+"><path d="M \S+ (\S+)', frame)[1]) / 72
+    assert [place(frame) for frame in frames_of(text)] == pytest.approx([0.75, 0.25], abs=0.02)
+    still = base64.b64decode(re.search(r'src="data:image/png;base64,([^"]*)"', text)[1])
+    seen = np.array(Image.open(BytesIO(still)).convert("RGBA"))[..., 3] > 200
+    assert np.flatnonzero(seen.any(axis=1))[0] / len(seen) == pytest.approx(0.25, abs=0.05)
+    assert "a &lt;line&gt;" in text
+
+
+def frames_of(text):
+    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', text)[1])
+
+
+def test_slides_of_very_many_points_are_pictures():
+    def draw(seed):
+        figure = Figure(figsize=(2, 1))
+        figure.add_subplot().scatter(*np.random.default_rng(seed).random((2, 3000)))
+        return figure
+
+    frames = frames_of(slides(draw, [0, 1], "seed", "points").data)
+    assert all(frame.startswith("data:image/png;base64,") for frame in frames)
 
 
 def test_the_bar_has_the_colours_of_the_style_sheet():

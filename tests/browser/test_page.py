@@ -8,6 +8,7 @@ import itertools
 import pytest
 from ismlit_book.record.ledger import counts, ledger
 
+from tools import toc
 from tools.print_book import SITE, serve
 
 pytestmark = pytest.mark.browser
@@ -317,6 +318,42 @@ def test_a_table_s_row_keeps_its_headings_on_a_phone(visit):
     assert {"needs", "minutes"} <= seen
 
 
+def test_columns_of_numbers_meet_at_their_decimals(visit):
+    """To the right, with their heading, and figures of one width."""
+    tab = visit("book/howto/public.html")
+    seen = tab.evaluate("""() => [...document.querySelectorAll("article :is(th, td)[data-number]")]
+      .map(cell => getComputedStyle(cell)).map(s => [s.textAlign, s.fontVariantNumeric])""")
+    assert len(seen) > 10
+    assert {tuple(style) for style in seen} == {("right", "tabular-nums")}
+
+
+def test_pictures_lead_on(visit):
+    """The gallery's to their code, a chapter's and the record's to each of their pages."""
+    tab = visit("book/howto/gallery.html")
+    tiles = tab.locator("article ul.tiles a:has(img)")
+    assert tiles.count() == tab.locator("article p.figure-caption").count() > 5
+    tiles.nth(2).click()
+    cell = tab.locator("#picture-3")
+    assert abs(cell.bounding_box()["y"]) < 200
+    assert cell.locator("pre").count() and cell.locator("img").count()
+    rows = visit("book/ch5/index.html").locator("article tr:has(td a)")
+    assert rows.locator("img.tile").count() > rows.count() / 2
+    tab = visit("book/record/index.html")
+    listed = tab.locator("article ul.tiles a").evaluate_all("links => links.map(a => a.href)")
+    wanted = [page for page in toc.pages() if page.startswith("book/record/")]
+    assert len(listed) == len(set(listed)) == len(wanted) - 1
+
+
+@pytest.mark.parametrize("page", ["ch5/safeguard", "graph", "ledger", "record/5.3"])
+def test_what_is_pressed_is_large_enough_for_a_finger(page, visit):
+    tab = visit(f"book/{page}.html", PHONE, has_touch=True, is_mobile=True)
+    small = tab.evaluate("""() => [...document.querySelectorAll(`.header-article-items .btn,
+      article :is(button, select, summary, input:not([type=checkbox]))`)]
+      .filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 39.5)
+      .map(e => e.outerHTML.slice(0, 120))""")
+    assert small == []
+
+
 @pytest.mark.parametrize("page", ["ch5/index", "ch6/limit", "ledger", "errata"])
 def test_nothing_jumps_while_a_page_is_read(page, visit):
     """From its first moment on, and while it is scrolled through."""
@@ -345,6 +382,8 @@ def test_the_search_stays_in_sight_and_says_where_one_is(visit):
     crumbs = tab.get_by_role("navigation", name="Breadcrumb")
     crumbs.get_by_role("link", name="The ledger of claims").click()
     tab.wait_for_url("**/book/ledger.html")
+    place = visit("book/claims/eq-5.2.html").locator(".bd-sidebar-primary li.current > a")
+    assert place.all_text_contents() == ["The ledger of claims"]
 
 
 ASKED = {
