@@ -6,8 +6,8 @@ SciPy reads, with 150 to 1000 rows, at most 60 columns and 100 as prepared, and 
 numbers beside the last one, which is what is sought: classes there, a response of more than 20
 values here. Left out is what the book uses elsewhere under any name, of two files of one table the
 second, and what was simulated. (The limit of 100 prepared columns came after the first fits had
-begun: one table has 897, and took too long. No result of it had been seen.) Every method has its defaults; folds and preparation are those of
-`public` and `responses`.
+begun: one table has 897, and took too long. No result of it had been seen.) Every method has its
+defaults; folds and preparation are those of `public` and `responses`.
 """
 
 import warnings
