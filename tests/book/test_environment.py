@@ -136,7 +136,7 @@ GROUPS = {
     "book/ismlit_book": ["book", "dask", "sympy"],
     "book/ismlit_book/experiments": ["book", "dask", "sympy", "deep", "peers"],
     "book": ["book", "dask", "sympy"],
-    "tools": ["book", "dask", "sympy", "site", "test", "peers"],
+    "tools": ["book", "dask", "sympy", "site", "test", "deep", "peers"],
     "tests/library": ["library", "dask", "plot", "sympy", "test", "lint"],
     "tests": ["book", "dask", "sympy", "site", "test", "lint", "deep", "peers"],
 }
@@ -150,6 +150,8 @@ def test_every_import_is_declared(place):
         allowed |= {"sympy"}  # where a kernel is one's own, and with a word if it is not there
         allowed |= {"dask"}  # where its collections come, which nobody has without it
         allowed |= declared("plot")  # by what draws, and nothing else: see the next test but one
+    if place == "book":
+        allowed |= {"array-api-strict"}  # by a cell that says what to install where it is missing
     if place == "book/ismlit_book":
         allowed |= declared("deep", "peers")  # of its experiments; see the next test
     missing = {
