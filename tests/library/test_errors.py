@@ -18,6 +18,8 @@ from ismlit import (
     SemiSupervisedIKDR,
     SupervisedIKDR,
     UnsupervisedIKDR,
+    certify,
+    dependence_test,
     gram,
 )
 
@@ -89,6 +91,47 @@ PROVOKED = {
     "NaN among labels": (
         lambda: SemiSupervisedIKDR().fit(X, np.where(np.arange(60) == 9, np.nan, Y)),
         "y holds NaN or infinity in row 9: write -1",
+    ),
+    "NaN among labels that have to be known": (
+        lambda: SupervisedIKDR().fit(X, np.where(np.arange(60) == 9, np.nan, Y)),
+        "Input y contains NaN, in row 9: leave out",
+    ),
+    "numbers and words": (
+        lambda: SupervisedIKDR().fit(X, np.array([1, "a"] * 30, dtype=object)),
+        "y mixes numbers and words",
+    ),
+    "dates as a response": (
+        lambda: ResponseIKDR().fit(X, DAYS),
+        "a response must be numbers, got 2020-01-01.*such as days",
+    ),
+    "a response as a clustering": (
+        lambda: KDAC(2).fit(X, X[:, 0]),
+        "fractions, such as .* in row 0.*groups first",
+    ),
+    "a gap, where nothing climbs": (
+        lambda: GradientKDR().fit(changed(7, 1, np.nan), Y),
+        "Input X contains NaN, in column 1, row 7",
+    ),
+    "a gap in new rows": (
+        lambda: SupervisedIKDR(1).fit(X, Y).transform(changed(7, 1, np.nan)),
+        "Input X contains NaN, in column 1, row 7",
+    ),
+    "words in new rows of a clustering": (
+        lambda: UnsupervisedIKDR(2, bandwidth="median").fit(X).predict([["a", 1.0, 2.0]]),
+        "column 0 of X holds words, such as 'a' in row 0",
+    ),
+    "words in a test": (
+        lambda: dependence_test(TABLE.assign(colour=["red"] * 60), Y),
+        "column 'colour' of X holds words",
+    ),
+    "too many components in a test": (
+        lambda: dependence_test(X, Y, n_components=4),
+        "n_components must be None or a whole number from 1 to the 3 columns of X, got 4",
+    ),
+    "a test of nothing": (lambda: dependence_test(X, None), "y is None: pass the labels"),
+    "a pipeline to be certified": (
+        lambda: certify(make_pipeline(SupervisedIKDR(1)).fit(X, Y)),
+        "Pipeline has no one W to be certified: of a pipeline pass the last step",
     ),
     "a name of another library": (
         lambda: SupervisedIKDR(kernel="rbf").fit(X, Y),
