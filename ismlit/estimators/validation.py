@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -261,8 +262,8 @@ def explain_target(y: Any, error: BaseException) -> None:
     for row, values in enumerate(np.asarray(y)):
         for value in np.atleast_1d(values):
             number = np.nan if type(value).__name__ == "NAType" else value
-            if isinstance(number, Real) and not np.isfinite(number):
-                what = "infinity" if np.isinf(number) else "NaN"
+            if isinstance(number, Real) and not math.isfinite(number):
+                what = "infinity" if math.isinf(number) else "NaN"
                 raise ValueError(
                     f"Input y contains {what}, in row {row}: leave out the rows whose y is unknown"
                 ) from error
