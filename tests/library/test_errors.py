@@ -189,3 +189,14 @@ def test_what_is_no_table_keeps_scikit_learn_s_own_error(table):
     with pytest.raises((TypeError, ValueError)) as caught:
         SupervisedIKDR().fit(table, [0, 1, 0, 1])
     assert "column" not in str(caught.value)
+
+
+def test_numbers_written_out_are_a_response_where_they_are_objects():
+    written = pd.Series([str(value) for value in X[:, 0]], dtype=object)
+    found, same = (ResponseIKDR(1, init="taylor").fit(X, y).W_ for y in (written, X[:, 0]))
+    assert np.allclose(found, same)
+
+
+def test_a_table_is_nothing_to_certify():
+    with pytest.raises(TypeError, match=r"certify takes a fitted estimator.*got ndarray"):
+        certify(X)
