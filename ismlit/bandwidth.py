@@ -84,8 +84,9 @@ def median_distance(
     median = np.median(distances) if w is None else _weighted_median(distances, np.outer(w, w))
     if median == 0:
         raise ValueError(
-            "the median distance is 0: at least half of all pairs of rows coincide; "
-            "remove duplicate rows, or give bandwidth a number, or 'self_tuning'"
+            "the median distance is 0: at least half of all pairs of rows coincide; remove "
+            "duplicate rows, give a bandwidth in the units of X, or 'self_tuning', or cut a "
+            "response that is mostly one value into classes"
         )
     return float(median)
 

@@ -9,7 +9,8 @@ from scipy.stats import norm
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from ismlit.bandwidth import as_kernel, median_distance
-from ismlit.estimators.validation import is_response
+from ismlit.estimators.parameters import is_integer_at_least
+from ismlit.estimators.validation import explained, is_response
 from ismlit.gamma import centre, one_hot, response_gamma
 from ismlit.grams import gram
 from ismlit.kernels import Kernel
@@ -81,7 +82,8 @@ def dependence_test(
         For a projection W that was learnt on other rows pass ``X @ W``; for one learnt on these
         rows see `n_components`.
     y : array of shape (n,) or (n, m)
-        Class labels; a response (numbers with fractions, or of many distinct values); or a second
+        Class labels; a response (numbers with fractions, or more than 20 and more than n / 3
+        distinct ones); or a second
         view, an array with two axes. A response and a view are seen through a Gaussian kernel at
         their median distance.
     kernel : str or Kernel, default="gaussian"
@@ -90,10 +92,10 @@ def dependence_test(
         Of that kernel when it is Gaussian, as for `ismlit.SupervisedIKDR`. By default "median",
         and "projected" with `n_components`.
     n_components : int, optional
-        Test the highest HSIC of all projections of X to so many dimensions. The projection is
-        solved for again with every permutation, exactly as with the data themselves (from the
-        Taylor and from the gradient start), so that a chance pattern which the search would find
-        counts as chance.
+        From 1 to d. Test the highest HSIC of all projections of X to so many dimensions. The
+        projection is solved for again with every permutation, exactly as with the data themselves
+        (from the Taylor and from the gradient start), so that a chance pattern which the search
+        would find counts as chance.
     groups : array of shape (n,), optional
         Permute y within groups alone. The test is then of dependence given the group, which may be
         a confounder such as a clinic or a batch.
@@ -103,6 +105,7 @@ def dependence_test(
         the other, where the studentised cross-HSIC is standard normal without dependence. It is
         for many rows, and less powerful at the same n.
     n_permutations : int, default=199
+        The p-value is at least 1 / (n_permutations + 1).
     n_jobs : int, optional
         Threads for the sums over pairs; as many as BLAS would use when None.
     random_state : int, RandomState, optional
@@ -116,7 +119,7 @@ def dependence_test(
     Raises
     ------
     ValueError
-        For lengths that differ, one class only, or options that do not go together.
+        For lengths that differ, one class only, words, gaps, or options that do not go together.
 
     See Also
     --------
@@ -171,15 +174,26 @@ def _checked(X, y, groups, method, n_permutations, n_components):
         raise ValueError(f"method must be one of {METHODS}, got {method!r}")
     if method == "split" and not (groups is None and n_components is None):
         raise ValueError('method="split" takes neither groups nor n_components')
-    if method == "permutation" and n_permutations < 1:
-        raise ValueError(f"n_permutations must be at least 1, got {n_permutations!r}")
-    X = check_array(X, dtype=(np.float64, np.float32), ensure_min_samples=4)
+    if method == "permutation" and not is_integer_at_least(n_permutations, 1):
+        raise ValueError(
+            f"n_permutations must be a whole number of at least 1, got {n_permutations!r}"
+        )
+    with explained(X):
+        X = check_array(X, dtype=(np.float64, np.float32), ensure_min_samples=4, input_name="X")
+    if n_components is not None and n_components not in range(1, X.shape[1] + 1):
+        raise ValueError(
+            f"n_components must be None or a whole number from 1 to the {X.shape[1]} columns of X, "
+            f"got {n_components!r}"
+        )
+    if y is None:
+        raise ValueError("y is None: pass the labels, the response or the second view")
     y = np.asarray(y)
     check_consistent_length(X, y)
     groups = np.zeros(len(X), int) if groups is None else np.unique(groups, return_inverse=True)[1]
     check_consistent_length(X, groups)
     if y.ndim == 2 or is_response(y):
-        y = check_array(y.reshape(len(y), -1))
+        with explained(None, y):
+            y = check_array(y.reshape(len(y), -1), input_name="y")
         F = response_gamma(y, median_distance(y), tol=1e-12, n_landmarks=None).F
     else:
         F = centre(one_hot(y))

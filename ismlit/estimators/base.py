@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ismlit.estimators.collections import is_blocks
 from ismlit.estimators.linear import FLOATS, TRANSFORM_CHUNK, LinearReduction
 from ismlit.estimators.namespaces import in_numpy
-from ismlit.estimators.validation import explain_column
+from ismlit.estimators.validation import explain_column, explain_target
 from ismlit.geometry.frames import as_frame, column_signs
 from ismlit.geometry.span import varying_directions
 from ismlit.kernels import Kernel
@@ -91,8 +91,10 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
             state.clear()
             state.update(before)
             X = args[1] if len(args) > 1 else kwargs.get("X")
-            if not is_blocks(X, args[2] if len(args) > 2 else kwargs.get("y")):
+            y = args[2] if len(args) > 2 else kwargs.get("y")
+            if not is_blocks(X, y):
                 explain_column(X, error)
+                explain_target(y, error)
             raise
 
     return guarded
@@ -229,7 +231,7 @@ class Projection(LinearReduction):
         """The share (n_features,) that every column of X has in the projection.
 
         The norm of a row of ``W_`` times the standard deviation of the column: how far that
-        column alone spreads the projected rows. It hangs neither on the basis of the subspace nor
+        column alone spreads the projected rows. It depends neither on the basis of the subspace nor
         on units that make one column large and its weights small. The shares sum to 1.
 
         See Also

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from ismlit.bandwidth import median_distance
 from ismlit.estimators.linear import FLOATS, LinearReduction
 from ismlit.estimators.parameters import POSITIVE, WHOLE, check_parameters
-from ismlit.estimators.validation import is_response
+from ismlit.estimators.validation import explained, is_response
 from ismlit.gamma import centre, one_hot, response_gamma
 from ismlit.geometry.frames import fixed_signs
 from ismlit.solvers.gradient_start import N_FEATURES, gradient_scatter
@@ -29,10 +29,12 @@ class ClosedFormReduction(LinearReduction):
 
     def _checked(self, X, y):
         """X (n, d) and y (n,): numbers with fractions are a response, all else are classes."""
-        X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2, multi_output=False)
+        how = dict(dtype=FLOATS, ensure_min_samples=2, multi_output=False)
+        with explained(X, y):
+            X, y = validate_data(self, X, y, **how)
         q, d = self.n_components, X.shape[1]
         if q > d:
-            raise ValueError(f"n_components = {q} must be at most n_features = {d}")
+            raise ValueError(f"n_components = {q} must be at most {d}, the columns of X")
         self.mean_ = X.mean(axis=0)
         return X.astype(float) - self.mean_, np.asarray(y)
 
@@ -48,15 +50,15 @@ class GradientKDR(ClosedFormReduction):
     Parameters
     ----------
     n_components : int, default=2
-        Dimension of the subspace, at most the number of features.
+        Dimension of the subspace, at most the number of columns of X.
     bandwidth : float, default=0.5
         Of the Gaussian kernel of X, in median distances of the rows.
     ridge : float, default=1e-4
         The regression minimises the mean squared error plus `ridge` times the squared norm of the
         function; larger is smoother.
     n_features : int, default=512
-        Beyond 5000 rows the kernel is replaced by so many random Fourier frequencies, and time and
-        memory are linear in the rows.
+        Not the columns of X: beyond 5000 rows the kernel is replaced by so many random Fourier
+        frequencies, and time and memory are linear in the rows.
     random_state : int, RandomState, optional
         Draws the frequencies.
 
@@ -114,7 +116,8 @@ class GradientKDR(ClosedFormReduction):
         ----------
         X : array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
-            Class labels, or a response: numbers with fractions, or of many distinct values.
+            Class labels, or a response: numbers with fractions, or more than 20 and more than a
+            third of the samples distinct ones.
 
         Returns
         -------

@@ -112,7 +112,7 @@ def bootstrap_importances(
 
     Parameters
     ----------
-    model : fitted estimator with ``W_``
+    model : fitted estimator with ``feature_importances_``
         The last step of a pipeline, not the pipeline.
     X : array of shape (n_samples, n_features)
         The rows that it was fitted to, scaled as they were.
@@ -134,7 +134,7 @@ def bootstrap_importances(
     Raises
     ------
     TypeError
-        If the model has no ``W_``.
+        If the model has no ``feature_importances_``.
     ValueError
         If n_resamples is below 2, or X has other columns than those that were fitted.
 
@@ -166,8 +166,9 @@ def bootstrap_importances(
     """
     if not isinstance(model, Projection):
         raise TypeError(
-            f"bootstrap_importances takes an estimator with W_, got {type(model).__name__}: of a "
-            "pipeline pass the last step, pipeline[-1], and the rows that it was given"
+            "bootstrap_importances takes an estimator of ismlit with feature_importances_, got "
+            f"{type(model).__name__}: of a pipeline pass the last step, pipeline[-1], and the rows "
+            "that it was given"
         )
     check_is_fitted(model)
     if n_resamples < 2:

@@ -92,7 +92,7 @@ class KDAC(ClusteringIKDR):
         are several). 0 is entirely new. NaN without y.
     W_ : array of shape (n_features, n_components)
         Orthonormal columns; the largest entry of each is positive.
-    mean_, kernel_, converged_, tried_, n_iter_, history_, result_ : object
+    mean_, kernel_, converged_, feature_importances_, tried_, n_iter_, history_, result_ : object
         As for `UnsupervisedIKDR`.
 
     Raises
@@ -306,7 +306,14 @@ def clusterings(y: Any, n: int) -> np.ndarray:
                 "the labels of a clustering must be all numbers or all strings, got "
                 f"{sorted(kind.__name__ for kind in kinds)}"
             )
-        check_classification_targets(np.array(column.tolist()))
+        labels = np.array(column.tolist())
+        if labels.dtype.kind == "f" and (labels % 1).any():
+            row = int(np.flatnonzero(labels % 1)[0])
+            raise ValueError(
+                f"Unknown label type: y holds fractions, such as {labels[row]:g} in row {row}, "
+                "which are no labels of a known clustering: cut them into groups first"
+            )
+        check_classification_targets(labels)
     return np.column_stack([np.unique(c, return_inverse=True)[1] for c in columns.T])
 
 

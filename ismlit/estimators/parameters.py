@@ -59,7 +59,8 @@ def one_of(*names: str) -> Rule:
     tuple of (test, words)
         The rule.
     """
-    return lambda value: isinstance(value, str) and value in names, f"one of {names}"
+    words = f"one of {names}" if len(names) > 1 else repr(names[0])
+    return lambda value: isinstance(value, str) and value in names, words
 
 
 def rule(*parts: Rule) -> Rule:
@@ -76,7 +77,8 @@ def rule(*parts: Rule) -> Rule:
         The rule.
     """
     tests = [test for test, _ in parts]
-    words = " or ".join(text for _, text in parts)
+    *before, last = [text for _, text in parts]
+    words = f"{', '.join(before)} or {last}" if before else last
     return lambda value: any(test(value) for test in tests), words
 
 

@@ -115,8 +115,7 @@ class ResponseIKDR(DependentIKDR):
         check_parameters(self, n_components=COMPONENTS, n_slices=rule(SLICES, NONE))
         if is_collection(X) or is_blocks(X, y):
             return fit_collections(self, X, y, sample_weight, slice_starts)
-        if np.asarray(y).dtype.kind in "US":
-            raise ValueError("a response must be numbers; SupervisedIKDR takes class labels")
+        refuse_words(y)
         rows, target = validate_data(
             self, X, y, dtype=FLOATS, ensure_min_samples=2, **self._target_options
         )
@@ -157,6 +156,42 @@ class ResponseIKDR(DependentIKDR):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def refuse_words(y):
+    """Refuse a response of words or dates.
+
+    Parameters
+    ----------
+    y : array of shape (n,) or (n, r)
+        What was given as a response.
+
+    Raises
+    ------
+    ValueError
+        If y holds words or dates: names one.
+    """
+    values = np.asarray(y).ravel()
+    if values.dtype.kind not in "USOM":
+        return
+    for value in values:
+        if hasattr(value, "isoformat") or values.dtype.kind == "M":
+            raise ValueError(
+                f"a response must be numbers, got {value!s}: make numbers of dates, such as days"
+            )
+        if isinstance(value, str) and not (values.dtype == object and _is_read(value)):
+            raise ValueError(
+                f"a response must be numbers, got {str(value)!r}; SupervisedIKDR takes class labels"
+            )
+
+
+def _is_read(word):
+    """Whether a word among objects is a number written out, which scikit-learn reads."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def slice_starts(y, n_slices, sample_weight=None):

@@ -41,8 +41,10 @@ class SupervisedIKDR(DependentIKDR):
         A kernel of the ISM family, or one of "linear", "squared", "polynomial", "gaussian",
         "multiquadratic".
     bandwidth : float, str or function, default="projected"
-        Of the Gaussian: a number in the units of X, or a rule of `ismlit.bandwidth`:
-        "projected" knows that n_components of n_features are seen; "median" is the thesis's.
+        Of the Gaussian: a number in the units of X, a function of X that gives one, or a rule:
+        "median" is the median distance of two rows, as in the thesis; "projected" half of it, times
+        sqrt(n_components / rank) where X varies in `rank` directions, since W sees about so much of
+        a distance; "self_tuning" differs from row to row.
     bandwidth_scale : float, default=1.0
         The bandwidth is multiplied by it: ``bandwidth="median", bandwidth_scale=0.25`` is a
         quarter of the median distance. A search can draw it, as from `scipy.stats.loguniform`.
@@ -62,7 +64,8 @@ class SupervisedIKDR(DependentIKDR):
         then be a numpy.memmap of more rows than memory holds, or X and y Dask collections, whose
         blocks are added up where they are, or come as pairs of blocks; see the notes.
     tol : float, default=1e-6
-        Largest first-order residual, relative to Phi, at which the solver stops.
+        Largest first-order residual, relative to the gradient's matrix Phi, at which the solver
+        stops; see `ismlit.ism`.
     max_iter : int, default=2000
         Most steps of the solver.
     n_jobs : int, optional
@@ -82,19 +85,29 @@ class SupervisedIKDR(DependentIKDR):
     dependence_ratio_ : array of shape (n_components,)
         The share of the normalised HSIC on the training rows that each column adds to those before
         it. They sum to 1; a negative one blurs what those before it show.
+    feature_importances_ : array of shape (n_features,)
+        The share that every column of X has in the projection. They sum to 1; standard errors are
+        given by `ismlit.bootstrap_importances`.
     n_components_ : int
+        The q that was used.
     component_scores_ : array of shape (n_tried, n_folds)
         With n_components="auto": the score of 1, 2, ... components on every fold.
     mean_ : array of shape (n_features,)
         Subtracted from X before projecting; weighted where rows are.
     kernel_ : Kernel
+        With the bandwidth that was used.
     converged_ : bool
+        Whether the solver arrived in `max_iter` steps.
     n_iter_ : int
+        Steps of the solver.
     history_ : dict of equal-length arrays
         Per accepted point, see `ismlit.ISMResult`.
     result_ : ISMResult
         Of the solver, with the columns of its W in the order of ``W_``.
-    classes_ : array
+    classes_ : array of shape (n_classes,)
+        The class labels, sorted.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     See Also
     --------

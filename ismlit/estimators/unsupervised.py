@@ -25,10 +25,10 @@ class UnsupervisedIKDR(ClusteringIKDR):
     Parameters
     ----------
     n_clusters : int, default=2
-        Also the number of columns of U.
+        How many clusters are looked for; also the number of columns of U.
     n_components : int, optional
         Dimension q of the subspace; min(n_clusters, n_features) when None.
-    kernel
+    kernel : str or Kernel, default="gaussian"
         As for `SupervisedIKDR`.
     bandwidth : float, str or function, default="silhouette"
         As for `SupervisedIKDR`; and "silhouette": shares of the median distance are tried from
@@ -57,11 +57,12 @@ class UnsupervisedIKDR(ClusteringIKDR):
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
+        The cluster of each row, from 0; `predict` gives those of new rows.
     embedding_ : array of shape (n_samples, n_clusters)
         U; k-means on its rows, scaled to length 1, gives the labels.
     W_ : array of shape (n_features, n_components)
         Orthonormal columns; the largest entry of each is positive. ``components_`` is W'.
-    mean_, kernel_, converged_
+    mean_, kernel_, converged_, feature_importances_
         As for `SupervisedIKDR`.
     tried_ : dict of equal-length arrays
         The bandwidths tried, and the silhouette of each; empty where none was searched.

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -47,12 +51,16 @@ def check_label_kind(y: np.ndarray) -> None:
     Raises
     ------
     ValueError
-        If y holds None, or fractions: names the row.
+        If y holds None, or fractions: names the row. If it mixes numbers and words.
     """
     if y.dtype == object and any(label is None for label in y):
         row = [label is None for label in y].index(True)
         raise ValueError(
             f"y holds None in row {row}: where only some labels are known, use SemiSupervisedIKDR"
+        )
+    if y.dtype == object and len({isinstance(label, str) for label in y}) > 1:
+        raise ValueError(
+            "y mixes numbers and words: write all classes as one kind, as by y.astype(str)"
         )
     if y.dtype.kind == "f" and (y % 1).any():
         row = int(np.flatnonzero(y % 1)[0])
@@ -173,6 +181,8 @@ READING = re.compile(
     r"convert|Cannot cast|float\(\) argument|DateTime|promote|contains (NaN|infinity)"
 )
 """What numpy and scikit-learn say of a table that they cannot read as finite numbers."""
+GAPS = re.compile(r"Input (y )?contains (NaN|infinity)")
+"""What scikit-learn says of a target that is not finite."""
 
 
 def explain_column(X: Any, error: BaseException) -> None:
@@ -201,6 +211,62 @@ def explain_column(X: Any, error: BaseException) -> None:
         if fault is not None:
             name = repr(names[number]) if names else number
             raise ValueError(fault.format(f"column {name}")) from error
+
+
+@contextmanager
+def explained(X: Any, y: Any = None) -> Iterator[None]:
+    """Let errors of numpy and scikit-learn name the column and the row of X, or the row of y.
+
+    Parameters
+    ----------
+    X : array or frame of shape (n_samples, n_features)
+        What is read within.
+    y : array of shape (n_samples,), optional
+        What is read with it.
+
+    Yields
+    ------
+    None
+
+    Raises
+    ------
+    ValueError
+        As `explain_column` and `explain_target` do; other errors are left alone.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        explain_column(X, error)
+        explain_target(y, error)
+        raise
+
+
+def explain_target(y: Any, error: BaseException) -> None:
+    """Name the row of y that is no finite number, where an error of scikit-learn is about it.
+
+    Parameters
+    ----------
+    y : array of shape (n_samples,) or (n_samples, n_targets), or None
+        The target.
+    error : BaseException
+        What happened. Errors that are not about gaps of y are left alone.
+
+    Raises
+    ------
+    ValueError
+        If y holds NaN or infinity: names the row.
+    """
+    about = isinstance(error, ValueError) and GAPS.match(str(error))
+    if not about or y is None or hasattr(y, "dask"):
+        return
+    for row, values in enumerate(np.asarray(y)):
+        for value in np.atleast_1d(values):
+            number = np.nan if type(value).__name__ == "NAType" else value
+            if isinstance(number, Real) and not math.isfinite(number):
+                what = "infinity" if math.isinf(number) else "NaN"
+                raise ValueError(
+                    f"Input y contains {what}, in row {row}: leave out the rows whose y is unknown"
+                ) from error
 
 
 def _fault(values):

@@ -116,7 +116,10 @@ class FeatureProblem(Samples):
                 f"random_features must be a positive whole number, got {self.features!r}"
             )
         if not isinstance(self.kernel, Gaussian):
-            raise ValueError(f"random features need a Gaussian kernel, got {self.kernel!r}")
+            raise ValueError(
+                f"random features need a Gaussian kernel, got {self.kernel!r}: take "
+                "kernel='gaussian', or leave random_features out"
+            )
         exact = self.exact
         object.__setattr__(self, "X", exact.X)
         object.__setattr__(self, "gamma", exact.gamma)

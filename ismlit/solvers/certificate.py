@@ -120,7 +120,7 @@ def certify(found, W=None, *, tol: float = 1e-5, exact: bool = False) -> Certifi
     Parameters
     ----------
     found : fitted estimator, ISMResult, or problem
-        What was solved; the first two bring their W.
+        What was solved; the first two bring their W. Of a pipeline, its last step.
     W : array of shape (d, q), optional
         The point to certify: any matrix of rank q. It is orthonormalised if it has to be, and the
         certificate says so. Required with a problem. With an estimator it is certified among the
@@ -140,9 +140,11 @@ def certify(found, W=None, *, tol: float = 1e-5, exact: bool = False) -> Certifi
 
     Raises
     ------
+    TypeError
+        If `found` is none of the three.
     ValueError
-        If the estimator or result carries no data, W has another shape or too small a rank, or
-        the problem has no second order.
+        If the estimator has no one W, it or the result carries no data, W has another shape or too
+        small a rank, or the problem has no second order.
 
     See Also
     --------
@@ -249,9 +251,17 @@ def _what_was_solved(found, W=None):
     if isinstance(found, BaseEstimator):
         check_is_fitted(found)
         if not hasattr(found, "solved"):
-            raise ValueError(f"a {type(found).__name__} has no one W to be certified")
+            raise ValueError(
+                f"a {type(found).__name__} has no one W to be certified: of a pipeline pass the "
+                "last step, of another method certify(Problem(X, gamma, kernel), W)"
+            )
         return found.solved() if W is None else (found.training_problem(), None)
-    problem = getattr(found, "problem", None)
+    if not hasattr(found, "problem"):
+        raise TypeError(
+            "certify takes a fitted estimator, the result of ism, or a Problem with W, got "
+            f"{type(found).__name__}: of data make Problem(X, gamma, kernel) first"
+        )
+    problem = found.problem
     if problem is None:
         raise ValueError(
             f"this {type(found).__name__} carries no data (it was stored without): pass the "

@@ -18,6 +18,8 @@ from ismlit import (
     SemiSupervisedIKDR,
     SupervisedIKDR,
     UnsupervisedIKDR,
+    certify,
+    dependence_test,
     gram,
 )
 
@@ -90,6 +92,47 @@ PROVOKED = {
         lambda: SemiSupervisedIKDR().fit(X, np.where(np.arange(60) == 9, np.nan, Y)),
         "y holds NaN or infinity in row 9: write -1",
     ),
+    "NaN among labels that have to be known": (
+        lambda: SupervisedIKDR().fit(X, np.where(np.arange(60) == 9, np.nan, Y)),
+        "Input y contains NaN, in row 9: leave out",
+    ),
+    "numbers and words": (
+        lambda: SupervisedIKDR().fit(X, np.array([1, "a"] * 30, dtype=object)),
+        "y mixes numbers and words",
+    ),
+    "dates as a response": (
+        lambda: ResponseIKDR().fit(X, DAYS),
+        "a response must be numbers, got 2020-01-01.*such as days",
+    ),
+    "a response as a clustering": (
+        lambda: KDAC(2).fit(X, X[:, 0]),
+        "fractions, such as .* in row 0.*groups first",
+    ),
+    "a gap, where nothing climbs": (
+        lambda: GradientKDR().fit(changed(7, 1, np.nan), Y),
+        "Input X contains NaN, in column 1, row 7",
+    ),
+    "a gap in new rows": (
+        lambda: SupervisedIKDR(1).fit(X, Y).transform(changed(7, 1, np.nan)),
+        "Input X contains NaN, in column 1, row 7",
+    ),
+    "words in new rows of a clustering": (
+        lambda: UnsupervisedIKDR(2, bandwidth="median").fit(X).predict([["a", 1.0, 2.0]]),
+        "column 0 of X holds words, such as 'a' in row 0",
+    ),
+    "words in a test": (
+        lambda: dependence_test(TABLE.assign(colour=["red"] * 60), Y),
+        "column 'colour' of X holds words",
+    ),
+    "too many components in a test": (
+        lambda: dependence_test(X, Y, n_components=4),
+        "n_components must be None or a whole number from 1 to the 3 columns of X, got 4",
+    ),
+    "a test of nothing": (lambda: dependence_test(X, None), "y is None: pass the labels"),
+    "a pipeline to be certified": (
+        lambda: certify(make_pipeline(SupervisedIKDR(1)).fit(X, Y)),
+        "Pipeline has no one W to be certified: of a pipeline pass the last step",
+    ),
     "a name of another library": (
         lambda: SupervisedIKDR(kernel="rbf").fit(X, Y),
         "kernel of SupervisedIKDR must be.*got 'rbf'; did you mean 'gaussian'",
@@ -146,3 +189,14 @@ def test_what_is_no_table_keeps_scikit_learn_s_own_error(table):
     with pytest.raises((TypeError, ValueError)) as caught:
         SupervisedIKDR().fit(table, [0, 1, 0, 1])
     assert "column" not in str(caught.value)
+
+
+def test_numbers_written_out_are_a_response_where_they_are_objects():
+    written = pd.Series([str(value) for value in X[:, 0]], dtype=object)
+    found, same = (ResponseIKDR(1, init="taylor").fit(X, y).W_ for y in (written, X[:, 0]))
+    assert np.allclose(found, same)
+
+
+def test_a_table_is_nothing_to_certify():
+    with pytest.raises(TypeError, match=r"certify takes a fitted estimator.*got ndarray"):
+        certify(X)

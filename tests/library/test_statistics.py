@@ -100,7 +100,7 @@ def test_p_values_count_the_data_among_their_permutations():
     ("options", "words"),
     [
         (dict(method="chi2"), "method must be one of"),
-        (dict(n_permutations=0), "n_permutations must be at least 1"),
+        (dict(n_permutations=0), "n_permutations must be a whole number of at least 1"),
         (dict(method="split", n_components=1), "takes neither"),
         (dict(y=np.zeros(20, int)), "at least two classes"),
         (dict(y=np.arange(19) % 2), "inconsistent numbers of samples"),
