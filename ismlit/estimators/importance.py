@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ismlit.estimators.base import Projection
 from ismlit.grams import ConstantKernelError
 from ismlit.solvers.ism import ism
-from ismlit.solvers.starts import AGREED, alignment, starting_point
+from ismlit.solvers.starts import SAME_HEIGHT, alignment, starting_point
 
 MOST_ROWS = 1000  # The columns are ordered on at most so many rows.
 START_ROWS = 300  # A gradient start takes about so many of them.
@@ -93,7 +93,7 @@ def _best_plane(problem, k):
         except ConstantKernelError:
             return axes[0]
     best = max(end.objective for end in ends)
-    return next(end.W for end in ends if end.objective >= best - AGREED * abs(best))
+    return next(end.W for end in ends if end.objective >= best - SAME_HEIGHT * abs(best))
 
 
 def bootstrap_importances(

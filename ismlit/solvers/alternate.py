@@ -24,7 +24,7 @@ from ismlit.solvers.climb import SolverState
 from ismlit.solvers.ism import ism
 from ismlit.solvers.result import ISMResult
 
-MANY = 8  # Where more iterations than this are to come, W and U are maximised together.
+MANY_ITERATIONS = 8  # Where more iterations than this are to come, W and U are maximised together.
 CLIMB: dict[str, Any] = dict(tol=1e-4, max_iter=200)
 """Options of that climb."""
 
@@ -297,7 +297,7 @@ class _AlternatingMaximizer:
         left = (
             np.log(self.tol * abs(values[-1]) / last) / np.log(ratio) if 0 < ratio < 1 else np.inf
         )
-        return bool(last > 0 and left > MANY)
+        return bool(last > 0 and left > MANY_ITERATIONS)
 
     def _solved(self, problem, init):
         """The solver's result; a W step cut short still climbs, so it need not converge."""
