@@ -25,8 +25,8 @@ from ismlit.solvers.ism import ism
 from ismlit.solvers.result import ISMResult
 
 MANY_ITERATIONS = 8  # Where more iterations than this are to come, W and U are maximised together.
-CLIMB: dict[str, Any] = dict(tol=1e-4, max_iter=200)
-"""Options of that climb."""
+JOINT_CLIMB: dict[str, Any] = dict(tol=1e-4, max_iter=200)
+"""Options of the climb in W and U together."""
 
 
 def maximize_envelope(joint: JointProblem, k: int, W: np.ndarray) -> np.ndarray:
@@ -59,7 +59,7 @@ def maximize_envelope(joint: JointProblem, k: int, W: np.ndarray) -> np.ndarray:
     >>> alternate(joint, 2, 2, init=W, start=joint.affinity(W).leading(2)[0]).n_iter <= 3
     True
     """
-    end = SolverState(Envelope(joint, k), W, joint.count.passes, CLIMB["tol"], CLIMB["max_iter"])
+    end = SolverState(Envelope(joint, k), W, joint.count.passes, **JOINT_CLIMB)
     end.to_a_maximum(escape=False)
     return end.point.W
 

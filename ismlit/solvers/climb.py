@@ -107,7 +107,7 @@ def first_frame(problem: Any, q: int, init: Any, random_state=None) -> tuple[np.
         return starting_point(problem, q, init, random_state), None
 
     def climb(view, W):
-        end = SolverState(view, W, view.count.passes, START_CLIMB["tol"], START_CLIMB["max_iter"])
+        end = SolverState(view, W, view.count.passes, **START_CLIMB)
         end.to_a_maximum(escape=False)
         return end.point.J, end.point.W
 

@@ -352,7 +352,6 @@ class LayerSolver:
     """
 
     search: ClassVar[dict] = {}
-    """Of `best_bandwidth`, where its own defaults are not wanted."""
 
     def __init__(self, y: np.ndarray, recipe: Recipe, rng: np.random.RandomState) -> None:
         self.recipe, self.rng = recipe, rng
