@@ -95,7 +95,7 @@ def _weighted_median(values, weights):
     """The median of values, each repeated as often as its weight says."""
     order = np.argsort(values, axis=None)
     values, total = values.ravel()[order], np.cumsum(weights.ravel()[order])
-    half = total[-1] / 2  # where a sum comes to it but for rounding, two values are the middle
+    half = total[-1] / 2  # a sum equal to it, but for rounding, makes two values the middle
     low, high = np.searchsorted(total, half * (1 - 1e-9)), np.searchsorted(total, half * (1 + 1e-9))
     return (values[low] + values[high]) / 2
 

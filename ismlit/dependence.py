@@ -57,7 +57,7 @@ def hsic(K: Any, L: Any, *, estimator: str = "biased") -> float:
     Returns
     -------
     float
-        The larger, the more they depend; its size hangs on the kernels.
+        The larger, the more they depend; its size depends on the kernels.
 
     Raises
     ------

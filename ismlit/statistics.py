@@ -18,7 +18,7 @@ from ismlit.objectives.pairs import Pairs
 from ismlit.solvers.permutations import highest_dependence, permutation, permutation_p_value
 
 METHODS = ("permutation", "split")
-STACK = 512  # Permuted columns that are multiplied with K at once.
+PERMUTED_COLUMNS = 512  # Permuted columns that are multiplied with K at once.
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ def _checked(X, y, groups, method, n_permutations, n_components):
 def _traces(X, F, kernel, orders, n_jobs):
     """Tr(K F F') for F in every order: products with K of some permuted columns at once."""
     K = Pairs(X, kernel, n_jobs).gram_operator(np.eye(X.shape[1]))
-    at_once = max(STACK // F.shape[1], 1)
+    at_once = max(PERMUTED_COLUMNS // F.shape[1], 1)
     values = []
     for first in range(0, len(orders), at_once):
         stack = np.hstack([F[rows] for rows in orders[first : first + at_once]])

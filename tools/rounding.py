@@ -1,4 +1,4 @@
-"""For the notebook run: inputs moved by 1e-13, so that an output that hangs on rounding changes.
+"""For the notebook run: inputs moved by 1e-13, so that an output that depends on rounding changes.
 
 ``pytest -p tools.nbval_plugin -p tools.rounding --nbval ... book`` compares every cell with what is
 stored, but hands the notebooks data, random draws and matrices to be decomposed that differ from
@@ -20,8 +20,8 @@ from tools.execute_notebooks import FIGURES
 
 SIZE = 1e-13  # relative
 PREPARE = f"from tools.rounding import move_inputs; move_inputs(); del move_inputs; {FIGURES}"
-FAR = 12  # pixels of a figure that an eye far away sees as one
-SEEN = 0.2  # of the range from black to white: a difference that it notices
+FAR = 12  # figures are compared in squares of so many pixels
+SEEN = 0.2  # a difference that counts, as a share of the range from black to white
 DRAWS = ("standard_normal", "normal", "uniform", "random", "multivariate_normal", "beta", "gamma")
 
 
@@ -153,10 +153,10 @@ def pytest_configure(config):
 
     def seen(self, found, stored, skip_compare=None):
         same = compare(self, found, stored, skip_compare)
-        told = unlike(figures(stored), figures(found)) if is_moved(self.parent) else ""
-        if told:
-            self.comparison_traceback.append(told)
-        return same and not told
+        difference = unlike(figures(stored), figures(found)) if is_moved(self.parent) else ""
+        if difference:
+            self.comparison_traceback.append(difference)
+        return same and not difference
 
     nbval.plugin.IPyNbFile.setup = prepared
     nbval.plugin.IPyNbCell.compare_outputs = seen

@@ -112,7 +112,7 @@ def _statement(node):
         elif isinstance(part, ast.Call) and _name_called(part) in CHANGES_ITS_OWNER:
             owner = getattr(part.func, "value", None)
             changes |= {getattr(owner, "id", "np")} - {"np"}  # np.sort makes a new array
-    changes &= reads | binds  # and nothing that lives within a function alone
+    changes &= reads | binds  # a name local to a function is no change
     prints = bool(_names_called(node) & {"print", "display"})
     return Statement(node, binds, changes, reads, tuple(checked(source)), prints)
 

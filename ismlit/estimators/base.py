@@ -28,7 +28,7 @@ from ismlit.parallel import ONE_BLAS_THREAD
 from ismlit.solvers.certificate import Certificate, certify
 from ismlit.solvers.ism import warn_of_components
 
-DOMINANT = 0.99  # A column with more than this share of the variance is named in a warning.
+DOMINANT_SHARE = 0.99  # A column with more than this share of the variance is named in a warning.
 
 
 def make_callback(estimator, line, seen=lambda at: at):
@@ -148,7 +148,7 @@ class Projection(LinearReduction):
         """Name the column, if there is one, that makes nearly all of the variance of X."""
         variance = self._std**2
         share = variance.max() / variance.sum()
-        if len(variance) > 1 and share > DOMINANT:
+        if len(variance) > 1 and share > DOMINANT_SHARE:
             column = int(variance.argmax())
             names = getattr(self, "feature_names_in_", None)
             called = f"column {column}" if names is None else f"column {names[column]!r}"
@@ -231,8 +231,8 @@ class Projection(LinearReduction):
         """The share (n_features,) that every column of X has in the projection.
 
         The norm of a row of ``W_`` times the standard deviation of the column: how far that
-        column alone spreads the projected rows. It depends neither on the basis of the subspace nor
-        on units that make one column large and its weights small. The shares sum to 1.
+        column alone spreads the projected rows. It depends neither on the basis of the subspace
+        nor on units that make one column large and its weights small. The shares sum to 1.
 
         See Also
         --------
@@ -281,7 +281,7 @@ class Projection(LinearReduction):
         return self._certificates[exact]
 
     def _against_chance(self):
-        """What `Certificate` is told of refits with permuted rows; nothing without labels."""
+        """Fields of `Certificate` from refits with permuted rows; none without labels."""
         return {}
 
     def solved(self):

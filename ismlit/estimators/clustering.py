@@ -35,9 +35,9 @@ BANDWIDTH = rule(POSITIVE, one_of(*RULES, "silhouette"), FUNCTION)
 TRIAL: dict[str, Any] = dict(solver=partial(ism, tol=1e-2, max_iter=5, escape=False), max_iter=None)
 """Options of an alternation that need not arrive: it shows where a bandwidth leads."""
 SEARCH_SUBSAMPLE = 400  # A search for the bandwidth looks at no more rows.
-LARGE = 1500  # With more rows W is sought on some of them first.
-TIE = 0.05  # Silhouettes that differ by less count as equal.
-MOST_SOLVED = 3  # At most so many bandwidths are solved with until one is as good as it looked.
+MANY_ROWS = 1500  # With more rows W is sought on some of them first.
+SILHOUETTE_TIE = 0.05  # Silhouettes that differ by less count as equal.
+MOST_SOLVED = 3  # Bandwidths solved with, at most, until one is as good as in the search.
 
 
 @dataclass(eq=False, repr=False)
@@ -159,7 +159,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         """
         Z = self._projected(X)
         near = self._extension.near(Z)
-        if near.mean() < 0.5:  # the kernel tells too few of them what they resemble
+        if near.mean() < 0.5:  # too few of them resemble any training row
             return -1.0
         U = self._extension(Z[near])
         return embedding_silhouette(U, self._extension.cluster(U))
@@ -193,8 +193,8 @@ class ClusteringIKDR(ClusterMixin, Projection):
     def _solved_with(self, joint, columns, q, W):
         """The alternation on all rows; where they are many, from a W that some of them give."""
         n = len(joint.X)
-        if W is None and n > LARGE and isinstance(self.init, str):
-            rows = np.sort(np.random.default_rng(0).permutation(n)[: LARGE // 2])
+        if W is None and n > MANY_ROWS and isinstance(self.init, str):
+            rows = np.sort(np.random.default_rng(0).permutation(n)[: MANY_ROWS // 2])
             W = maximize_envelope(
                 joint, columns, self._alternated(joint.sample(rows), columns, q).W
             )
@@ -216,7 +216,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         found = self._scanned(joint_of, rows, sigmas, columns, q)[:MOST_SOLVED]
         if "self_tuning" not in [bandwidth for _, bandwidth, _ in found]:
             found.append((-1.0, "self_tuning", None))
-        after = [value - TIE for value, *_ in found[1:]] + [-1.0]
+        after = [value - SILHOUETTE_TIE for value, *_ in found[1:]] + [-1.0]
         return [(*rest, least) for (_, *rest), least in zip(found, after)]
 
     def _promise(self, U, labels, rows):
@@ -265,8 +265,8 @@ class ClusteringIKDR(ClusterMixin, Projection):
 def in_order(found: list) -> list:
     """Order bandwidths by falling silhouette, and ties by a rule.
 
-    Within `TIE` of the best the self-tuning kernel comes first, since groups may differ in
-    density, and then the wider bandwidth. Further down the order is that of the silhouettes.
+    Within `SILHOUETTE_TIE` of the best the self-tuning kernel comes first, since groups may differ
+    in density, and then the wider bandwidth. Further down the order is that of the silhouettes.
 
     Parameters
     ----------
@@ -286,8 +286,8 @@ def in_order(found: list) -> list:
     """
     best = max((row[0] for row in found), default=0.0)
     width = lambda row: np.inf if row[1] == "self_tuning" else row[1]
-    tied = [row for row in found if row[0] >= best - TIE]
-    rest = [row for row in found if row[0] < best - TIE]
+    tied = [row for row in found if row[0] >= best - SILHOUETTE_TIE]
+    rest = [row for row in found if row[0] < best - SILHOUETTE_TIE]
     return sorted(tied, key=width, reverse=True) + sorted(rest, key=lambda row: -row[0])
 
 

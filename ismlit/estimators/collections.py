@@ -1,8 +1,8 @@
-"""Rows in blocks as X and y: who takes Dask collections, and what blocks are turned into.
+"""Rows in blocks as X and y: which estimators take Dask collections, and how they are fitted.
 
 `SupervisedIKDR` and `ResponseIKDR` are fitted where the blocks are, if they have random features.
-What a fitted estimator says of new rows it says block by block, lazily. All else is refused, since
-scikit-learn's checks would gather a collection into memory. Dask is imported where one comes.
+A fitted estimator transforms and predicts new rows block by block, lazily. All else is refused,
+since scikit-learn's checks would gather a collection into memory. Dask is imported only for one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ismlit.estimators.validation import check_label_count, check_label_kind
 from ismlit.geometry.span import directions_of
 from ismlit.kernels import Gaussian
 from ismlit.objectives.blocks import (
-    VALUES,
+    SLICE_VALUES,
     ClassGamma,
     DaskRows,
     IterableRows,
@@ -33,11 +33,11 @@ from ismlit.objectives.blocks import (
 )
 from ismlit.objectives.features import FeatureProblem, even_frequencies, waves
 
-LAZY = frozenset(
+LAZY_METHODS = frozenset(
     "transform inverse_transform images predict predict_proba predict_log_proba "
     "decision_function".split()
 )
-FITTED_HERE = "SupervisedIKDR and ResponseIKDR with random_features=256"
+WHO_FITS_BLOCKS = "SupervisedIKDR and ResponseIKDR with random_features=256"
 FLOATS = np.float64, np.float32
 
 
@@ -86,9 +86,9 @@ class TakesCollections:
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)  # scikit-learn's set_output stays inside
-        for name in {"fit", "score", *LAZY}:
+        for name in {"fit", "score", *LAZY_METHODS}:
             method = getattr(cls, name, None)
-            if method is not None and not hasattr(method, "takes_collections"):
+            if method is not None and not hasattr(method, "is_dispatched"):
                 setattr(cls, name, _dispatched(name, method))
 
     def fit_transform(self: Any, X: Any, y: Any = None, **options: Any) -> np.ndarray:
@@ -135,51 +135,52 @@ def _dispatched(name, method):
                 f"first, as in make_pipeline(TruncatedSVD(100), {who}()), or pass X.toarray(), "
                 f"which takes {n * d * 8 / 2**20:.3g} MiB"
             )
-        if not any(map(is_collection, given)):
+        are_collections = [*map(is_collection, given)]
+        if not any(are_collections):
             place = place_of(args[0] if args else options.get("X"))
             if place is not None:
                 return call_with_arrays(name, method, self, args, options, place)
             is_held = name != "fit" and getattr(self, "takes_arrays", False)
             return method(in_numpy(self) if is_held else self, *args, **options)
-        return _of_collections(name, method, self, args, options, all(map(is_collection, given)))
+        return _call_with_collections(name, method, self, args, options, all(are_collections))
 
-    dispatched.takes_collections = True
+    dispatched.is_dispatched = True
     return dispatched
 
 
-def _of_collections(name, method, estimator, args, options, are_all):
+def _call_with_collections(name, method, estimator, args, options, all_collections):
     who = type(estimator).__name__
-    if not are_all:
+    if not all_collections:
         raise ValueError(
             f"{name} of {who} got a Dask collection beside data in memory: give both as Dask "
             "collections, y as dask.array.from_array(y, chunks=X.chunks[0]), or neither"
         )
-    if name in LAZY:
-        return _lazily(name, estimator, *args, **options)
+    if name in LAZY_METHODS:
+        return _on_every_block(name, estimator, *args, **options)
     if name == "score" and is_classifier(estimator):
         return _accuracy(estimator, *args, **options)
     if not getattr(estimator, "takes_collections", False):
         raise TypeError(
             f"{name} of {who} takes no Dask collection, since it would have to gather it into "
-            f"memory; {FITTED_HERE} fit one where it is. Or compute a sample of the rows first"
+            f"memory; {WHO_FITS_BLOCKS} fit one where it is. Or compute a sample of the rows first"
         )
     return method(estimator, *args, **options)
 
 
-def _lazily(name, estimator, X, **options):
-    """What a method says of new rows, as a collection of the same blocks."""
+def _on_every_block(name, estimator, X, **options):
+    """What a method returns for new rows, as a collection of the same blocks."""
     check_is_fitted(estimator)
-    twin = copy.copy(estimator)  # what is fitted later changes nothing, and no data is sent along
+    twin = copy.copy(estimator)  # a later fit changes nothing, and training data is not sent
     for attribute in {"_solved", "callback"} & set(vars(twin)):
         setattr(twin, attribute, None)
     if hasattr(X, "map_partitions"):
-        like = _of_block(X._meta_nonempty, name, twin, options)[:0]
-        return X.map_partitions(_of_block, name, twin, options, like, meta=like)
+        like = _call_on_block(X._meta_nonempty, name, twin, options)[:0]
+        return X.map_partitions(_call_on_block, name, twin, options, like, meta=like)
     _require_row_chunks(X, "X")
-    container = _of_block(np.ones((1, X.shape[1]), X.dtype), name, twin, options)
+    container = _call_on_block(np.ones((1, X.shape[1]), X.dtype), name, twin, options)
     like = np.asarray(container)[:0]
     found = X.map_blocks(
-        _array_of_block,
+        _call_on_block_as_array,
         *(name, twin, options, like),
         dtype=like.dtype,
         chunks=X.chunks[:1] + tuple((width,) for width in like.shape[1:]),
@@ -189,7 +190,7 @@ def _lazily(name, estimator, X, **options):
     if not hasattr(container, "columns"):
         return found
     try:
-        from dask.dataframe import from_dask_array  # set_output asks for a table
+        from dask.dataframe import from_dask_array  # set_output was asked for a table
     except ImportError as error:
         raise ImportError(
             'a table of Dask needs pandas and pyarrow: pip install "dask[dataframe]", or '
@@ -203,12 +204,12 @@ def _accuracy(estimator, X, y):
     return float((estimator.predict(X) == y).mean())
 
 
-def _of_block(rows, name, estimator, options, like=None):
+def _call_on_block(rows, name, estimator, options, like=None):
     return getattr(estimator, name)(rows, **options) if len(rows) else like
 
 
-def _array_of_block(*arguments):
-    return np.asarray(_of_block(*arguments))
+def _call_on_block_as_array(*arguments):
+    return np.asarray(_call_on_block(*arguments))
 
 
 # ---------------------------------------------------------------- the rows of a fit
@@ -345,17 +346,19 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
         )
     seed = check_random_state(estimator.random_state or 0).randint(2**31 - 1)
     if not is_collection(X):
-        make_rows = partial(IterableRows, X, *_looked_through(estimator, X))
-        values_of = lambda: _drawn_from(X, make_rows.args[1], seed)
+        lengths, dtype = _checked_lengths(estimator, X)
+        make_rows = partial(IterableRows, X, lengths, dtype)
+        draw_values = lambda: _drawn_from_blocks(X, lengths, seed)
     else:
         X, y, dtype = as_arrays(estimator, X, y, reset=True)
-        make_rows, values_of = partial(DaskRows, X, y, dtype), lambda: drawn_values(y, seed)
+        make_rows = partial(DaskRows, X, y, dtype)
+        draw_values = lambda: drawn_values(y, seed)
     if slice_starts is None:
         rows = make_rows(check_label_kind, random_state=seed)
         check_label_count(rows.classes, rows.n)
         estimator.classes_ = rows.classes
     else:
-        values = values_of()
+        values = draw_values()
         _check_response(values)
         estimator.slices_ = slice_starts(values, estimator.n_slices)
         rows = make_rows(_check_response, estimator.slices_, seed)
@@ -374,12 +377,12 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
         rows=rows if V is None else rows.through(V),
     )
     estimator._solve(problem, q)
-    estimator._solved = None  # which would keep a hold of the blocks
+    estimator._solved = None  # it would keep the blocks alive
     return estimator
 
 
-def _looked_through(estimator, blocks):
-    """The rows of each block, and the precision of the first; every block is looked at."""
+def _checked_lengths(estimator, blocks):
+    """How many rows each block has, and the precision of the first; every block is checked."""
     if iter(blocks) is blocks:
         raise ValueError(
             f"{type(estimator).__name__} was given a {type(blocks).__name__}, which gives its "
@@ -401,9 +404,9 @@ def _looked_through(estimator, blocks):
     return lengths, dtype
 
 
-def _drawn_from(blocks, lengths, seed):
+def _drawn_from_blocks(blocks, lengths, seed):
     """Some values of the targets, as `drawn_values` draws them."""
-    drawn = drawn_rows(lengths, VALUES, seed)
+    drawn = drawn_rows(lengths, SLICE_VALUES, seed)
     return np.concatenate([np.asarray(y)[rows] for (_, y), rows in zip(blocks, drawn)])
 
 

@@ -12,7 +12,7 @@ from ismlit.geometry.span import number_of_directions
 
 MOST_COMPONENTS = 10
 FOLDS = 5
-WITHOUT_GAIN = 2  # After so many dimensions that score no higher than the best, no other is tried.
+PATIENCE = 2  # Dimensions in a row without a higher score, after which no other is tried.
 
 
 def choose_components(model, X, y, sample_weight, rank):
@@ -62,7 +62,7 @@ def choose_components(model, X, y, sample_weight, rank):
             twin = clone(model).set_params(n_components=q, callback=None, verbose=False)
             scores.append([_score(twin, X, y, sample_weight, *part) for part in parts])
             means = np.mean(scores, axis=1)
-            if q - 1 - means.argmax() >= WITHOUT_GAIN:
+            if q - 1 - means.argmax() >= PATIENCE:
                 break
     best = int(means.argmax())
     error = np.std(scores[best], ddof=1) / np.sqrt(folds)

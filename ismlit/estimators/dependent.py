@@ -173,7 +173,7 @@ class DependentIKDR(Projection):
             return weighted_agreement(K, L, row_weights(sample_weight, None, rows, target))
         try:
             return normalized_hsic(K, L)
-        except ConstantKernelError:  # a kernel that tells no rows apart says nothing of y
+        except ConstantKernelError:  # between equal images nothing depends on y
             return 0.0
 
     _target_options: ClassVar[dict[str, bool]] = {}

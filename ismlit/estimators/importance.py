@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from ismlit.estimators.base import Projection
 from ismlit.grams import ConstantKernelError
 from ismlit.solvers.ism import ism
-from ismlit.solvers.starts import AGREED, alignment, starting_point
+from ismlit.solvers.starts import SAME_HEIGHT, alignment, starting_point
 
-MOST_ROWS = 1000  # that are looked at to order the columns
-START_ROWS = 300  # of which a gradient start takes so many
+MOST_ROWS = 1000  # The columns are ordered on at most so many rows.
+START_ROWS = 300  # A gradient start takes about so many of them.
 
 
 def order_columns(problem, W, sample_weight=None):
@@ -93,7 +93,7 @@ def _best_plane(problem, k):
         except ConstantKernelError:
             return axes[0]
     best = max(end.objective for end in ends)
-    return next(end.W for end in ends if end.objective >= best - AGREED * abs(best))
+    return next(end.W for end in ends if end.objective >= best - SAME_HEIGHT * abs(best))
 
 
 def bootstrap_importances(
@@ -179,7 +179,7 @@ def bootstrap_importances(
             f"X has shape {A.shape}, but {type(model).__name__} was fitted to "
             f"{len(model.mean_)} columns"
         )
-    kernel = dict(kernel=model.kernel_, bandwidth="median")  # which an object does not look at
+    kernel = dict(kernel=model.kernel_, bandwidth="median")  # a kernel object ignores the bandwidth
     if model.kernel_.is_relative:
         kernel = {}  # it has a bandwidth for every training row: made anew by its rule
     twin = clone(model).set_params(
@@ -197,7 +197,7 @@ def bootstrap_importances(
 
 
 def _importances(model, X, y, rows):
-    """Those of a model fitted to some of the rows."""
+    """The importances of a model fitted to some of the rows."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what the fit had to say it said of all rows
+        warnings.simplefilter("ignore")  # the fit to all rows has given these warnings
         return clone(model).fit(X[rows], None if y is None else y[rows]).feature_importances_

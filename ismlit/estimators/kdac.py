@@ -26,7 +26,7 @@ from ismlit.messages import warn
 from ismlit.objectives.joint import JointProblem
 from ismlit.solvers.ism import ism
 
-WALK: dict[str, Any] = dict(
+SHORT_CLIMB: dict[str, Any] = dict(
     solver=partial(ism, tol=1e-3, max_iter=20, escape=False), max_iter=None, max_turns=10, tol=1e-4
 )
 """Turns from one bandwidth to the next: near enough to be followed."""
@@ -229,7 +229,8 @@ class KDAC(ClusteringIKDR):
             joint = joint_of(float(sigma)).sample(rows)
             starts = [None] if W is None else [None, W]
             try:
-                ends = [self._alternated(joint, columns, q, start, **WALK) for start in starts]
+                climb = partial(self._alternated, joint, columns, q, **SHORT_CLIMB)
+                ends = [climb(W=start) for start in starts]
             except ConstantKernelError:
                 continue
             end = max(ends, key=lambda end: end.objective)

@@ -55,8 +55,7 @@ def in_numpy(estimator: Any) -> Any:
     if isinstance(getattr(estimator, "W_", estimator), np.ndarray):
         return estimator
     twin = copy.copy(estimator)
-    held = {name: value for name, value in vars(twin).items() if hasattr(value, "__dlpack__")}
-    vars(twin).update({name: to_numpy(value) for name, value in held.items()})
+    vars(twin).update({name: _to_numpy_if_array(value) for name, value in vars(twin).items()})
     return twin
 
 
@@ -88,22 +87,22 @@ def call_with_arrays(name, method, estimator, args, options, place):
     ValueError
         If it is to be fitted with random features.
     """
-    who = type(estimator).__name__
+    estimator_name = type(estimator).__name__
     if not getattr(estimator, "takes_arrays", False):
         raise TypeError(
-            f"{name} of {who} takes numpy arrays and not those of {place}, which SupervisedIKDR "
-            "and ResponseIKDR take: give X and y as numpy arrays"
+            f"{name} of {estimator_name} takes numpy arrays and not those of {place}, which "
+            "SupervisedIKDR and ResponseIKDR take: give X and y as numpy arrays"
         )
     if name == "transform":
-        return _projected(estimator, place, *args, **options)
-    given = [_numpy_or_as_it_is(value) for value in args]
-    options = {key: _numpy_or_as_it_is(value) for key, value in options.items()}
+        return _transform(estimator, place, *args, **options)
+    given = [_to_numpy_if_array(value) for value in args]
+    options = {key: _to_numpy_if_array(value) for key, value in options.items()}
     if name != "fit":
         return place.put(method(in_numpy(estimator), *given, **options))
     if estimator.random_features is not None:
         raise ValueError(
-            f"random_features of {who} are computed in numpy, and X is of {place}: leave "
-            "random_features out for an exact fit there, or give X and y as numpy arrays"
+            f"random_features of {estimator_name} are computed in numpy, and X is of {place}: "
+            "leave random_features out for an exact fit there, or give X and y as numpy arrays"
         )
     estimator._place = place
     try:
@@ -116,11 +115,11 @@ def call_with_arrays(name, method, estimator, args, options, place):
     return estimator
 
 
-def _numpy_or_as_it_is(value):
+def _to_numpy_if_array(value):
     return to_numpy(value) if hasattr(value, "__dlpack__") else value
 
 
-def _projected(estimator, place, X):
+def _transform(estimator, place, X):
     """``(X - mean_) W_`` in the precision of X, where X is."""
     check_is_fitted(estimator)
     xp = place.xp

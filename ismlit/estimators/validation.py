@@ -177,7 +177,7 @@ def is_response(y) -> bool:
     return y.dtype.kind in "iuf" and too_many(len(np.unique(y)), len(y))
 
 
-READING = re.compile(
+UNREADABLE = re.compile(
     r"convert|Cannot cast|float\(\) argument|DateTime|promote|contains (NaN|infinity)"
 )
 """What numpy and scikit-learn say of a table that they cannot read as finite numbers."""
@@ -200,7 +200,7 @@ def explain_column(X: Any, error: BaseException) -> None:
     ValueError
         If a column holds words, dates, NaN or infinity: names it, the row and the value.
     """
-    if not isinstance(error, TypeError | ValueError) or not READING.search(str(error)):
+    if not isinstance(error, TypeError | ValueError) or not UNREADABLE.search(str(error)):
         return
     names = [] if hasattr(X, "dask") else [*getattr(X, "columns", ())]
     table = [np.asarray(X[name]) for name in names]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from scipy.linalg import eigh, subspace_angles
 from scipy.sparse.linalg import ArpackError, eigsh
 
-FULL = 400  # With more features eigenvectors are found by Lanczos' method.
+DENSE_FEATURES = 400  # With more features eigenvectors are found by Lanczos' method.
 
 
 def principal_angles(W1: ArrayLike, W2: ArrayLike) -> np.ndarray:
@@ -247,7 +247,7 @@ def extreme_eigenvectors(matrix: np.ndarray, m: int, which: str, tol: float = 1e
     array([-3.])
     """
     d = len(matrix)
-    if d > FULL and 10 * m < d:
+    if d > DENSE_FEATURES and 10 * m < d:
         start = np.random.default_rng(0).standard_normal(d).astype(matrix.dtype)
         with suppress(ArpackError):
             return eigsh(matrix, m, which=which, tol=tol, v0=start)

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import eigh, eigh_tridiagonal, qr
 
-from ismlit.geometry.frames import FULL, extreme_eigenvectors, project_out
+from ismlit.geometry.frames import DENSE_FEATURES, extreme_eigenvectors, project_out
 
-BASIS = 1000  # With more features a scaling knows only the extreme eigenvectors of Phi.
+FULL_SCALING_FEATURES = 1000  # With more, a scaling has only extreme eigenvectors of Phi.
 DENSE_LIMIT = 256  # M is not formed for more directions.
 DENSE_WORK = 2e7  # M is not formed either if pairs times directions are more than this.
 DENSE_ALWAYS = 16  # For so few directions forming M costs no more than one eigenvalue does.
-LONGEST = 120  # Lanczos makes at most so many products.
-SETTLED = 1e-2  # Lanczos has settled when its residual is below this share of the value.
-DOUBT = 1e-2  # The bound of Lanczos may be wrong with this probability.
+MOST_PRODUCTS = 120  # Products that Lanczos makes, at most.
+LANCZOS_TOL = 1e-2  # Lanczos has settled when its residual is below this share of the value.
+BOUND_RISK = 1e-2  # The bound of Lanczos may be wrong with this probability.
 
 
 class Curvature(NamedTuple):
@@ -93,7 +93,7 @@ class Scaling:
         chosen, self.rotation = eigh(W.T @ phi @ W)
         self.W = W @ self.rotation
         rest = project_out(project_out(phi, self.W).T, self.W)
-        if d <= BASIS:
+        if d <= FULL_SCALING_FEATURES:
             others, self.V = np.linalg.eigh(rest)
             mean = 0.0
         else:
@@ -102,7 +102,7 @@ class Scaling:
         sizes, of_mean = np.abs(chosen - others[:, None]), np.abs(chosen - mean)
         least = least * sizes.max(axis=0)
         self.sizes = np.maximum(sizes, least)
-        self.bulk = np.maximum(of_mean, least) if d > BASIS else None
+        self.bulk = np.maximum(of_mean, least) if d > FULL_SCALING_FEATURES else None
 
     def __call__(self, Z: np.ndarray, power: float = -1) -> np.ndarray:
         """Multiply a tangent by a power of |Kd|.
@@ -174,7 +174,7 @@ class SecondOrder:
         self.chosen, self.rotation = eigh(W.T @ phi @ W)
         self.W = W @ self.rotation  # columns as eigenvectors of Phi
         self.size = (d - q) * q
-        self.in_basis = d <= FULL
+        self.in_basis = d <= DENSE_FEATURES
         self.shape = (d - q if self.in_basis else d, q)
 
     @cached_property
@@ -340,7 +340,7 @@ class SecondOrder:
         over_root, (least, largest), start = self._preconditioner()
         basis = [start / np.linalg.norm(start)]
         on, off = [], []
-        most = min(LONGEST, self.size)
+        most = min(MOST_PRODUCTS, self.size)
         for k in range(1, most + 1):
             image = over_root(self.times(over_root(basis[-1]).astype(self.dtype)))
             on.append(float(image @ basis[-1]))
@@ -352,7 +352,7 @@ class SecondOrder:
             residual = off[-1] * abs(vectors[-1, 0])
             x = over_root(Q.T @ vectors[:, 0])
             value = values[0] / (x @ x)
-            settled = residual <= SETTLED * abs(values[0]) or k == self.size
+            settled = residual <= LANCZOS_TOL * abs(values[0]) or k == self.size
             lower = values[0] - residual if settled else self._bound(k, values)
             if settled or (enough is not None and (value < -enough or lower >= 0)):
                 break
@@ -369,5 +369,5 @@ class SecondOrder:
         Kuczynski and Wozniakowski 1992: the share of the spectrum's width by which Lanczos can
         miss its end.
         """
-        share = (np.log(1.648 * np.sqrt(self.size) / DOUBT) / (2 * k - 1)) ** 2
+        share = (np.log(1.648 * np.sqrt(self.size) / BOUND_RISK) / (2 * k - 1)) ** 2
         return -np.inf if share >= 1 else (values[0] - share * values[-1]) / (1 - share)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh, svd
 
-CHUNK = 16384  # So many rows are looked at at once.
+ROW_CHUNK = 16384  # So many rows are looked at at once.
 
 
 def number_of_directions(X: ArrayLike) -> int:
@@ -74,8 +74,8 @@ def varying_directions(X: np.ndarray, mean: ArrayLike = 0.0) -> np.ndarray | Non
         values, vectors = values**2, vectors.T
     else:
         products = np.zeros((d, d))
-        for start in range(0, n, CHUNK):  # of a million rows no copy in double precision
-            rows = (X[start : start + CHUNK] - mean) / size
+        for start in range(0, n, ROW_CHUNK):  # of a million rows no copy in double precision
+            rows = (X[start : start + ROW_CHUNK] - mean) / size
             products += rows.T @ rows
         scale = np.sqrt(np.diag(products))
         scale[scale == 0] = 1.0

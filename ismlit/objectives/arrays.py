@@ -17,7 +17,7 @@ from ismlit.gamma import DenseGamma
 from ismlit.objectives.pairs import Pairs
 from ismlit.objectives.plain import Problem
 
-TILE = 4096  # The side of a tile of pairs on a GPU, which the small ones of a CPU leave idle.
+GPU_TILE = 4096  # The side of a tile of pairs on a GPU; with that of a CPU it would be idle.
 
 
 class Place(NamedTuple):
@@ -71,9 +71,9 @@ def to_numpy(array: Any) -> np.ndarray:
     numpy.ndarray
         The same numbers.
     """
-    if hasattr(array, "get") and hasattr(array, "__dlpack__"):  # of cupy
+    if hasattr(array, "get") and hasattr(array, "__dlpack__"):  # cupy
         return array.get()
-    return np.asarray(array.cpu() if hasattr(array, "cpu") else array)  # of torch
+    return np.asarray(array.cpu() if hasattr(array, "cpu") else array)  # torch
 
 
 NUMPY = Place(np)
@@ -146,7 +146,7 @@ class ArrayPairs(Pairs):
             Their rows are the samples from the first one of row r on.
         """
         n = self.n - self.blocks[r].start
-        return [self._made("zeros", (n, m)) for m in columns]
+        return [self._create("zeros", (n, m)) for m in columns]
 
     def tiles(self, r, views, *orders, keep=False):
         """Compute the kernel and its derivatives on the tiles of one row of tiles.
@@ -196,10 +196,10 @@ class ArrayPairs(Pairs):
         array
             Of the library.
         """
-        return 1 - self._made("eye", rows.stop - rows.start)
+        return 1 - self._create("eye", rows.stop - rows.start)
 
-    def _made(self, name, *sizes):
-        """Zeros, or the identity, made where the tiles are: it would take long to send them."""
+    def _create(self, name, *sizes):
+        """The array of a function of the library ("zeros", "eye"), made where the tiles are."""
         dtype = getattr(self.place.xp, self.dtype.name)
         return getattr(self.place.xp, name)(*sizes, dtype=dtype, device=self.place.device)
 
@@ -250,7 +250,7 @@ class ArrayProblem(Problem):
     def pairs(self):
         """The kernel matrix as an operator, without Gamma."""
         is_cpu = self.place.device is None or "cpu" in str(self.place.device).lower()
-        tile = self.tile or (Pairs.tile if is_cpu else TILE)
+        tile = self.tile or (Pairs.tile if is_cpu else GPU_TILE)
         return ArrayPairs(self.X, self.kernel, self.n_jobs, tile, self.count, self.place)
 
     def sample(self, rows):

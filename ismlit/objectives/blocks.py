@@ -9,7 +9,7 @@ after the other: all read some thousand consecutive rows at once.
 from __future__ import annotations
 
 import copy
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -21,13 +21,13 @@ from sklearn.utils.random import sample_without_replacement
 from ismlit.gamma import Gamma, one_hot
 from ismlit.parallel import ONE_BLAS_THREAD, in_parallel
 
-MOST_CLASSES = 4096  # A table of so many squared is kept.
-FEATURE_CHUNK = 8192  # samples whose features are held at once by a worker
-BATCHES = 8  # A worker adds up to so many of them before it answers.
-SAMPLE = 5000  # Of a Dask collection the client holds so many rows: for the bandwidth and starts.
-VALUES = 100_000  # So many values of a response say where its slices begin.
-WIDTH = 8  # So many partial sums are added by one task of the tree.
-TASKS = 4  # In a visit every thread of the scheduler gets so many tasks, of several blocks each.
+MOST_CLASSES = 4096  # The table of Gamma (k, k) is kept for at most so many classes.
+FEATURE_CHUNK = 8192  # Rows whose features a worker holds at once.
+CHUNKS_PER_TASK = 8  # A worker adds the sums of at most this many chunks before it returns.
+SAMPLE_ROWS = 5000  # Rows of a collection that the client holds, for bandwidth and starts.
+SLICE_VALUES = 100_000  # Values of a response that are drawn to place its slices.
+SUMS_PER_TASK = 8  # Partial sums that one task of the tree adds.
+TASKS_PER_THREAD = 4  # Tasks of a visit for each thread of the scheduler, of several blocks each.
 
 
 class ClassGamma(Gamma):
@@ -198,13 +198,11 @@ def sum_over(function, X, codes, k, mean, V, arguments):
     tuple of arrays
         The sums.
     """
-    total = None
-    for start in range(0, max(len(X), 1), FEATURE_CHUNK):  # a block without rows adds zeros
-        rows = slice(start, start + FEATURE_CHUNK)
-        x = X[rows] - mean
-        found = function(x if V is None else x @ V, codes[rows], k, *arguments)
-        total = found if total is None else add([total, found])
-    return total
+    starts = range(0, max(len(X), 1), FEATURE_CHUNK)  # a block without rows adds zeros
+    chunks = (slice(start, start + FEATURE_CHUNK) for start in starts)
+    given = ((X[rows] - mean, codes[rows]) for rows in chunks)
+    found = (function(x if V is None else x @ V, own, k, *arguments) for x, own in given)
+    return combined(add, found)
 
 
 def add(parts):
@@ -221,6 +219,24 @@ def add(parts):
         The sums.
     """
     return tuple(sum(arrays[1:], arrays[0]) for arrays in zip(*parts))
+
+
+def combined(combine, parts):
+    """Combine parts one after the other, so that two are held at a time.
+
+    Parameters
+    ----------
+    combine : callable
+        What makes one part of a list of them, such as `add`.
+    parts : iterable
+        At least one.
+
+    Returns
+    -------
+    object
+        All of them in one.
+    """
+    return reduce(lambda total, part: combine([total, part]), parts)
 
 
 def class_sums(x, codes, k):
@@ -327,12 +343,9 @@ class ArrayRows:
             delayed(sum_over)(
                 function, self.X[rows], self.codes[rows], self.k, self.mean, None, arguments
             )
-            for rows in self._batches(BATCHES)
+            for rows in self._batches(CHUNKS_PER_TASK)
         )
-        total = None
-        for found in in_parallel(self.n_jobs, calls):
-            total = found if total is None else add([total, found])
-        return total
+        return combined(add, in_parallel(self.n_jobs, calls))
 
     def class_sums(self):
         """Return `class_sums` of all rows.
@@ -372,8 +385,8 @@ class Moments(NamedTuple):
     sizes: np.ndarray  # (k,)
     sums: np.ndarray  # (k, d)
     scatter: np.ndarray  # (d, d), about their own mean
-    X: np.ndarray  # rows of the sample
-    y: np.ndarray  # and their labels
+    X: np.ndarray  # (s, d), the rows of the sample
+    y: np.ndarray  # (s,), the labels of these rows
 
 
 class DaskRows:
@@ -393,17 +406,17 @@ class DaskRows:
     cuts : array, optional
         Values of y at which a slice begins, where y is a response.
     random_state : int or RandomState
-        Draws the sample, from the numbers of the rows: chunks have no say.
+        Draws the sample by row numbers, so that it does not depend on the chunks.
     """
 
     def __init__(self, X, y, dtype, check, cuts=None, random_state=0):
-        self.blocks = _read_where_used(zip(X.to_delayed().ravel(), y.to_delayed().ravel()))
+        self.blocks = _fused_with_reads(zip(X.to_delayed().ravel(), y.to_delayed().ravel()))
         self._first_visit(X.chunks[0], dtype, check, cuts, random_state)
 
     def _first_visit(self, lengths, dtype, check, cuts, random_state):
         self.dtype, self.cuts, self.V, self.n = dtype, cuts, None, sum(lengths)
-        drawn = drawn_rows(lengths, SAMPLE, random_state)
-        first = self._reduced(first_visit, merged, check, each=drawn)
+        drawn = drawn_rows(lengths, SAMPLE_ROWS, random_state)
+        first = self._reduced(first_visit, merge_moments, check, each=drawn)
         self.classes, self.sizes, self.sums, self.scatter, self.X, y = first
         self.codes = codes_of(y, self.classes)[0]
         self.mean = self.sums.sum(axis=0) / self.n
@@ -431,15 +444,15 @@ class DaskRows:
 
         shared = delayed((self.dtype, self.cuts, *arguments), traverse=False)
         each = [()] * len(self.blocks) if each is None else [(own,) for own in each]
-        call, join = delayed(in_turn, pure=False), delayed(combine, pure=False)
-        # Blocks that are read where they are used need not be read by tasks of their own: the
-        # fewer tasks, the fewer sums are sent from worker to worker.
-        is_read = isinstance(self.blocks[0], Block)
-        width = -(-len(self.blocks) // (TASKS * threads_of_scheduler())) if is_read else 1
-        groups = (slice(i, i + width) for i in range(0, len(self.blocks), width))
+        call, join = delayed(combine_blocks, pure=False), delayed(combine, pure=False)
+        # One task takes several fused blocks: the fewer tasks, the fewer sums are sent around.
+        is_fused, n = isinstance(self.blocks[0], FusedBlock), len(self.blocks)
+        per_task = -(-n // (TASKS_PER_THREAD * threads_of_scheduler())) if is_fused else 1
+        groups = (slice(i, i + per_task) for i in range(0, n, per_task))
         tasks = [call(function, combine, self.blocks[at], shared, each[at]) for at in groups]
         while len(tasks) > 1:
-            tasks = [join(tasks[i : i + WIDTH]) for i in range(0, len(tasks), WIDTH)]
+            firsts = range(0, len(tasks), SUMS_PER_TASK)
+            tasks = [join(tasks[i : i + SUMS_PER_TASK]) for i in firsts]
         with ONE_BLAS_THREAD:
             return tasks[0].compute()
 
@@ -525,10 +538,10 @@ class IterableRows(DaskRows):
         return total
 
 
-class Block:
-    """A block of X and that of y as the tasks that read them, for the task that uses them to run.
+class FusedBlock:
+    """A block of X and that of y as the tasks that read them, run by the task that uses them.
 
-    A worker that takes a step of another would else be sent the rows that the other has read.
+    Read by tasks of their own, rows would be sent to a worker that takes such a task from another.
     """
 
     def __init__(self, pair):
@@ -543,10 +556,10 @@ class Block:
         return iter(get(self.graph, self.keys))
 
 
-def _read_where_used(pairs):
-    """Pairs of blocks as `Block`; as they are, where workers hold them or blocks share a task."""
+def _fused_with_reads(pairs):
+    """Pairs as `FusedBlock`; as they are, where workers hold them or blocks share a task."""
     pairs = [list(pair) for pair in pairs]
-    blocks = [Block(pair) for pair in pairs]
+    blocks = [FusedBlock(pair) for pair in pairs]
     known = {key for block in blocks for key in block.graph}
     is_shared = len(known) < sum(len(block.graph) for block in blocks)
     needed = {key for block in blocks for key in block.keys}
@@ -570,13 +583,9 @@ def threads_of_scheduler():
     return sum(client.nthreads().values()) if hasattr(client, "nthreads") else cpu_count()
 
 
-def in_turn(function, combine, blocks, shared, each):
+def combine_blocks(function, combine, blocks, shared, each):
     """What a function gives for some blocks, combined one after the other; on a worker."""
-    total = None
-    for block, own in zip(blocks, each):
-        found = function(block, shared, *own)
-        total = found if total is None else combine([total, found])
-    return total
+    return combined(combine, (function(block, shared, *own) for block, own in zip(blocks, each)))
 
 
 def drawn_rows(lengths, most, random_state):
@@ -620,13 +629,13 @@ def drawn_values(y, random_state):
     """
     from dask import compute, delayed
 
-    drawn = drawn_rows(y.chunks[0], VALUES, random_state)
+    drawn = drawn_rows(y.chunks[0], SLICE_VALUES, random_state)
     blocks = y.to_delayed().ravel()
     take = delayed(lambda values, rows: np.asarray(values)[rows])
     return np.concatenate(compute(*(take(*pair) for pair in zip(blocks, drawn))))
 
 
-def of_block(block, dtype, cuts, check=None):
+def read_block(block, dtype, cuts, check=None):
     """A block as arrays (n, d) and (n,), y in slices where it is a response."""
     x, y = block
     x, y = np.asarray(x, dtype), np.asarray(y)
@@ -640,14 +649,14 @@ def of_block(block, dtype, cuts, check=None):
 def block_sums(block, shared):
     """`sum_over` of a block; on a worker."""
     dtype, cuts, classes, mean, V, function, arguments = shared
-    x, y = of_block(block, dtype, cuts)
+    x, y = read_block(block, dtype, cuts)
     return sum_over(function, x, codes_of(y, classes)[0], len(classes), mean, V, arguments)
 
 
 def first_visit(block, shared, drawn):
     """`Moments` of a block; on a worker."""
     dtype, cuts, check = shared
-    x, y = of_block(block, dtype, cuts, check)
+    x, y = read_block(block, dtype, cuts, check)
     assert_all_finite(x, input_name="X")
     found = []
     for start in range(0, max(len(x), 1), FEATURE_CHUNK):
@@ -661,10 +670,10 @@ def first_visit(block, shared, drawn):
         sums, sizes = class_sums(rows, codes, len(labels))[0], np.bincount(codes)
         rows -= sums.sum(axis=0) / max(len(rows), 1)
         found.append(Moments(labels, sizes, sums, rows.T @ rows, x[:0], y[:0]))
-    return merged(found)._replace(X=x[drawn], y=y[drawn])
+    return merge_moments(found)._replace(X=x[drawn], y=y[drawn])
 
 
-def merged(parts):
+def merge_moments(parts):
     """Merge what is known of several parts of the rows.
 
     Parameters

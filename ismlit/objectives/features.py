@@ -30,7 +30,7 @@ from ismlit.objectives.blocks import MOST_CLASSES, ArrayRows, ClassGamma, by_cla
 from ismlit.objectives.pairs import Count, Samples
 from ismlit.objectives.plain import Problem
 
-MOMENTS = 2**23  # Numbers held in one visit: columns times features, for each class.
+MOST_MOMENTS = 2**23  # Numbers held in one visit: columns times features, for each class.
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,7 +360,7 @@ class FeatureProblem(Samples):
         W, turning = self._aligned(np.asarray(W, self.X.dtype))
         omega, m = self.frequencies(W.shape[1]).astype(W.dtype), self.features
         F, s = self._table
-        if len(F) * self.d * 2 * m <= MOMENTS:
+        if len(F) * self.d * 2 * m <= MOST_MOMENTS:
             sums, moments = self._visit(_sums, W @ omega)
         else:
             (sums,), moments = self._visit(_class_sums, W @ omega), None
@@ -429,7 +429,7 @@ class FeatureProblem(Samples):
         """
         value, G, W, omega, u, moments = self._evaluate(W)
         if moments is None:
-            most = max(1, MOMENTS // (2 * self.d * len(self._table[0])))
+            most = max(1, MOST_MOMENTS // (2 * self.d * len(self._table[0])))
             some = [(W @ omega)[:, part] for part in gen_batches(self.features, most)]
             pairs = sum(self._pairs(self._visit(_sums, waves_of)[1]) for waves_of in some)
         else:

@@ -24,9 +24,9 @@ from ismlit.solvers.climb import SolverState
 from ismlit.solvers.ism import ism
 from ismlit.solvers.result import ISMResult
 
-MANY = 8  # Where more iterations than this are to come, W and U are maximised together.
-CLIMB: dict[str, Any] = dict(tol=1e-4, max_iter=200)
-"""Options of that climb."""
+MANY_ITERATIONS = 8  # Where more iterations than this are to come, W and U are maximised together.
+JOINT_CLIMB: dict[str, Any] = dict(tol=1e-4, max_iter=200)
+"""Options of the climb in W and U together."""
 
 
 def maximize_envelope(joint: JointProblem, k: int, W: np.ndarray) -> np.ndarray:
@@ -59,7 +59,7 @@ def maximize_envelope(joint: JointProblem, k: int, W: np.ndarray) -> np.ndarray:
     >>> alternate(joint, 2, 2, init=W, start=joint.affinity(W).leading(2)[0]).n_iter <= 3
     True
     """
-    end = SolverState(Envelope(joint, k), W, joint.count.passes, CLIMB["tol"], CLIMB["max_iter"])
+    end = SolverState(Envelope(joint, k), W, joint.count.passes, **JOINT_CLIMB)
     end.to_a_maximum(escape=False)
     return end.point.W
 
@@ -297,7 +297,7 @@ class _AlternatingMaximizer:
         left = (
             np.log(self.tol * abs(values[-1]) / last) / np.log(ratio) if 0 < ratio < 1 else np.inf
         )
-        return bool(last > 0 and left > MANY)
+        return bool(last > 0 and left > MANY_ITERATIONS)
 
     def _solved(self, problem, init):
         """The solver's result; a W step cut short still climbs, so it need not converge."""

@@ -27,7 +27,7 @@ from ismlit.solvers.starts import Starts, look_around, starting_point
 
 @dataclass(frozen=True)
 class QuasiNewton:
-    """The numbers that the steps of L-BFGS and their line search go by."""
+    """The constants of the steps of L-BFGS and of their line search."""
 
     steps_per_phi: int = 25  # Phi is formed anew after so many steps by gradients.
     memory: int = 30  # Pairs of step and change of gradient that are remembered.
@@ -39,19 +39,19 @@ class QuasiNewton:
 
 @dataclass(frozen=True)
 class Shift:
-    """The numbers of the step with a level shift, and of the test that every step must pass."""
+    """The constants of the step with a level shift, and of the test that every step must pass."""
 
     first: float = 0.05  # The least shift above 0, as a share of ||Phi||.
     growth: float = 4.0  # The shift grows by this factor when a step fails; it is halved else.
-    gain: float = 0.25  # A step must bring this share of the gain that Phi promises,
-    rounding: float = 10.0  # unless the promise is below so many units of J's rounding.
+    gain: float = 0.25  # A step must bring this share of the gain that Phi promises.
+    rounding: float = 10.0  # A promise below this multiple of J's rounding is too small to test.
     residual: float = 0.9  # Then the residual must fall below this share of the last one.
     single: float = 32.0  # In float32 J may fall by so much of its rounding: terms cancel.
 
 
 @dataclass(frozen=True)
 class Escape:
-    """The numbers of the step that leaves a saddle."""
+    """The constants of the step that leaves a saddle."""
 
     saddle: float = 1e-6  # Upward curvature above this share of ||Phi|| makes a saddle.
     flat: float = 1e-5  # Below this share, where no step gains, it counts as flat.
@@ -107,7 +107,7 @@ def first_frame(problem: Any, q: int, init: Any, random_state=None) -> tuple[np.
         return starting_point(problem, q, init, random_state), None
 
     def climb(view, W):
-        end = SolverState(view, W, view.count.passes, START_CLIMB["tol"], START_CLIMB["max_iter"])
+        end = SolverState(view, W, view.count.passes, **START_CLIMB)
         end.to_a_maximum(escape=False)
         return end.point.J, end.point.W
 
@@ -343,7 +343,7 @@ class SolverState:
                 return False, "at a saddle, and no step along it raises the objective"
 
     def _end(self, escape):
-        """What a point is at which no step is left."""
+        """Whether a point at which no step is left counts as converged, and why."""
         if self.stationary:
             tested = "" if escape else "; the second order was not tested"
             return True, "the first-order residual is below tol" + tested
@@ -362,7 +362,7 @@ class SolverState:
         message : str
             Why it stopped.
         """
-        before: Any = np.nan  # Nothing is near to it.
+        before: Any = np.nan  # No change from it is small.
         while not self.spent:
             values, W = top_eigenvectors(self.point.phi, self.point.W.shape[1])
             self.move(self.trial(W))
@@ -482,7 +482,8 @@ def _uphill(state, here, scaling):
         W = (Q * np.where(np.diag(R) < 0, -1.0, 1.0)).astype(here.W.dtype)
         point = here.point_by_gradient(state.problem, W)
         promised = length * slope
-        if promised <= SHIFT.rounding * state.noise:
+        at_rounding = promised <= SHIFT.rounding * state.noise
+        if at_rounding:
             passed = point.J >= here.J - state.slack and _falls(point, here)
         else:
             passed = point.J - here.J >= QUASI_NEWTON.armijo * promised
@@ -490,12 +491,12 @@ def _uphill(state, here, scaling):
             memory.carry(W)
             memory.add(project_out(length * step, W), project_out(G, W) - 2 * point.gradient)
             return point
-        if promised <= SHIFT.rounding * state.noise:  # J cannot say by how much too far
+        if at_rounding:  # J is too coarse to fit a parabola
             if length < QUASI_NEWTON.min_length:
                 return None
             length *= 0.25
             continue
-        bend = here.J + promised - point.J  # of the parabola through what is known
+        bend = here.J + promised - point.J  # of the parabola through both J and the slope
         length *= float(np.clip(promised / (2 * bend), 0.1, 0.5)) if bend > 0 else 0.5
     return None
 
@@ -543,7 +544,7 @@ def shifted(state: SolverState) -> bool:
 
 
 STEPS = (plain, quasi_newton, shifted)
-"""What is tried at a point that is not stationary, in this order, until one moves."""
+"""The steps tried at a point that is not stationary, in this order, until one is taken."""
 
 
 def upward_curve(state: SolverState) -> np.ndarray | None:

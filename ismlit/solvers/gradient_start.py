@@ -11,7 +11,7 @@ from ismlit.bandwidth import median_distance
 
 EXACT_ROWS = 5000  # Beyond so many rows the regression is one on random features.
 N_FEATURES = 512  # Frequencies of that regression.
-CHUNK = 8192  # Rows whose features are held at once.
+ROW_CHUNK = 8192  # Rows whose features are held at once.
 
 
 def gradient_scatter(X, F, s=None, *, sigma, ridge=1e-4, n_features=N_FEATURES, random_state=0):
@@ -80,14 +80,14 @@ def _by_features(X, F, s, sigma, ridge, n_features, random_state):
     waves = lambda rows: (np.cos(X[rows] @ omega), np.sin(X[rows] @ omega))
     inner = np.zeros((2 * n_features,) * 2)
     target = np.zeros((2 * n_features, F.shape[1]))
-    for rows in gen_batches(n, CHUNK):
+    for rows in gen_batches(n, ROW_CHUNK):
         Z = np.hstack(waves(rows))
         inner += Z.T @ Z
         target += Z.T @ F[rows]
     inner[np.diag_indices_from(inner)] += n * ridge * n_features
     B = cho_solve(cho_factor(inner), target)
     total = np.zeros((d, d))
-    for rows in gen_batches(n, CHUNK):
+    for rows in gen_batches(n, ROW_CHUNK):
         cosine, sine = waves(rows)
         for weight, b in zip(s, B.T):
             gradients = (cosine * b[n_features:] - sine * b[:n_features]) @ omega.T

@@ -22,7 +22,7 @@ from ismlit.objectives.parts import as_problem
 from ismlit.solvers.climb import SolverState
 from ismlit.solvers.result import ISMResult
 
-STILL = 1e-3  # A component says nothing if it varies by less than this share of the largest.
+LEAST_SPREAD = 1e-3  # A component says nothing if it varies by less than this share of the largest.
 
 
 def ism(
@@ -281,7 +281,7 @@ def warn_of_components(name: str, result: Any) -> None:
         Its result.
     """
     spread = (result.problem.X @ result.W).std(axis=0)
-    still = np.flatnonzero(spread < STILL * spread.max())
+    still = np.flatnonzero(spread < LEAST_SPREAD * spread.max())
     if still.size:
         warn(
             f"component {still[0]} of {name} hardly varies: its standard deviation is "

@@ -19,7 +19,7 @@ import numpy as np
 
 from ismlit.geometry.frames import project_out
 
-FADES = 0.8  # The weight of a pair in that average falls by this factor with every step.
+LEAD_DECAY = 0.8  # The weight of a pair in that average falls by this factor with every step.
 
 
 class Memory:
@@ -115,7 +115,7 @@ class Memory:
         step, scaled = scaling(rest.reshape(G.shape)).ravel(), scaling(self.changes[-1]).ravel()
         size = np.linalg.norm(S[-1])
         cosine = lambda v: (S[-1] @ v) / (size * np.linalg.norm(v))
-        self.lead = FADES * self.lead + (1 - FADES) * (cosine(scaled) - cosine(Y[-1]))
+        self.lead = LEAD_DECAY * self.lead + (1 - LEAD_DECAY) * (cosine(scaled) - cosine(Y[-1]))
         if self.lead < 0:
             step, scaled = rest, Y[-1]
         step = step * (curvatures[-1] / (Y[-1] @ scaled))

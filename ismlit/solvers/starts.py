@@ -16,14 +16,14 @@ from ismlit.messages import warn
 from ismlit.solvers.gradient_start import gradient_directions
 
 INITS = ("taylor", "gradient", "pca", "random", "several")
-START_SUBSAMPLE = 800  # "several" compares starts on at most so many samples.
-GRADIENT_SUBSAMPLE = 2000  # A "gradient" start looks at at most so many.
-TAYLOR_ON_ALL_ROWS = 5000  # Up to so many rows a Taylor start that wins is taken from all.
-ORDER = ("taylor", "gradient", "random", "pca") + 6 * ("random",)  # In this order they are tried.
-LEAST = 6  # So many are tried in any case.
-AGREEING = 3  # When so many have come to the highest J, no other is tried.
-AGREED = 1e-3  # Two values of J count as equal within this share.
-FOLDS = 10  # In so many parts are the rows cut where maxima differ.
+START_SUBSAMPLE = 800  # Rows on which "several" compares starts, at most.
+GRADIENT_SUBSAMPLE = 2000  # Rows that a "gradient" start looks at, at most.
+TAYLOR_ON_ALL_ROWS = 5000  # Up to this many, a Taylor start that wins is made anew from all.
+START_ORDER = ("taylor", "gradient", "random", "pca") + 6 * ("random",)  # The order of trial.
+LEAST_STARTS = 6  # Starts that are tried in any case.
+ENOUGH_AGREEING = 3  # Starts at the highest J, after which no other is tried.
+SAME_HEIGHT = 1e-3  # Two values of J count as equal within this share.
+HELD_OUT_PARTS = 10  # Parts of the rows, each held out once, where maxima differ.
 FEWEST_ROWS = 50  # With fewer, J alone decides between maxima.
 
 
@@ -71,7 +71,7 @@ def starting_point(problem, q, init, random_state=None):
 def look_around(problem, q, random_state, climb):
     """Return the W that a solve goes on from, by climbs from several starts.
 
-    At least six starts are tried, in the order of `ORDER`, until three have come to the same
+    At least six starts are tried, in the order of `START_ORDER`, until three have come to the same
     height and none higher. Where the highest end differs from those of the Taylor start and of the
     gradient start, the held-out score decides between them and not J: with few rows the highest
     maximum can be one of the sample alone. With many rows all of this is done on a sample of them;
@@ -103,13 +103,14 @@ def look_around(problem, q, random_state, climb):
         view = problem.sample(np.sort(rng.permutation(held)[:START_SUBSAMPLE]))
     view, V = view.in_its_span(q)
     before, ends = view.count.passes, []
-    for name in ORDER:
+    for name in START_ORDER:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # Phi_0 may be zero: there are others
             start = _drawn(view, q, rng) if name == "random" else starting_point(view, q, name)
             ends.append(climb(view, start))
         height = max(J for J, _ in ends)
-        if sum(_reaches(J, height) for J, _ in ends) >= AGREEING and len(ends) >= LEAST:
+        agreeing = sum(_reaches(J, height) for J, _ in ends)
+        if agreeing >= ENOUGH_AGREEING and len(ends) >= LEAST_STARTS:
             break
     # Ends within the tolerance are one height: the first of them, whatever their rounding.
     best = next(end for end in ends if _reaches(end[0], height))
@@ -137,7 +138,7 @@ def look_around(problem, q, random_state, climb):
 
 def _reaches(J, height):
     """Whether J is as high as `height`, within what counts as equal."""
-    return J >= height - AGREED * abs(height)
+    return J >= height - SAME_HEIGHT * abs(height)
 
 
 def _best_on_held_out_rows(problem, ends, climb):
@@ -154,9 +155,9 @@ def _best_on_held_out_rows(problem, ends, climb):
     if len(rivals) == 1 or problem.n < FEWEST_ROWS:
         return ends[0]
     order, scores = np.random.default_rng(0).permutation(problem.n), np.zeros(len(rivals))
-    for k in range(FOLDS):
+    for k in range(HELD_OUT_PARTS):
         held_out = np.zeros(problem.n, bool)
-        held_out[order[k::FOLDS]] = True
+        held_out[order[k::HELD_OUT_PARTS]] = True
         training, test = problem.sample(~held_out), problem.sample(held_out)
         try:
             scores += [alignment(test, climb(training, W)[1]) for _, W in rivals]
@@ -221,8 +222,8 @@ class Starts(NamedTuple):
 def _drawn(problem, q, rng):
     """A frame (d, q) drawn evenly among the directions in which X varies.
 
-    It is a combination of the rows of X, whitened. So it turns with X: where a climb ends does not
-    hang on the coordinates in which X is written, as it would from a frame drawn in them.
+    It is a combination of the rows of X, whitened. So it turns with X: where a climb ends does
+    not depend on the coordinates in which X is written, as it would from a frame drawn in them.
     """
     values, vectors = eigh(problem.scatter().astype(float))
     kept = values > 1e-10 * values[-1]

@@ -106,6 +106,6 @@ def test_the_spreads_of_faces_are_those_of_k_means():
     *_, (W, U, _) = program.turns(faces)
     by_seed = [program.measured(faces, W, U, seed)[0] for seed in range(10)]
     for cell in ("NMI", "cost"):
-        told = float(row[f"{cell} sd"])
-        assert told / 2.5 < np.std([run[cell] for run in by_seed]) < 2.5 * told
-        assert np.std(table_3_1.AT["Faces", "ISM", "RI", "program"][cell]) < told / 10
+        printed_sd = float(row[f"{cell} sd"])
+        assert printed_sd / 2.5 < np.std([run[cell] for run in by_seed]) < 2.5 * printed_sd
+        assert np.std(table_3_1.AT["Faces", "ISM", "RI", "program"][cell]) < printed_sd / 10

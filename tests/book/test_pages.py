@@ -124,9 +124,9 @@ def test_the_readme_counts_as_the_ledger_does():
         ("holds", "hold,"),
         ("holds as corrected", "hold once they are corrected"),
         ("fails", "fail;"),
-        ("reproduced", "come out"),
+        ("reproduced", "are reproduced"),
         ("reproduced in part", "in part"),
-        ("not reproduced", "do not."),
+        ("not reproduced", "not."),
     ):
         assert f"{number[verdict]} {words}" in line, verdict
     assert f"{len(ledger())} claims" in line

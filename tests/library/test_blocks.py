@@ -95,7 +95,7 @@ def test_an_iterable_of_blocks_is_fitted_as_its_rows_are(make):
 @pytest.mark.parametrize("make", [SupervisedIKDR, ResponseIKDR])
 def test_an_iterable_of_many_rows_is_fitted_as_dask_does(make, monkeypatch):
     """300 classes, more rows than the sample: both draw the same, and sum up in another order."""
-    monkeypatch.setattr("ismlit.objectives.blocks.SAMPLE", 900)
+    monkeypatch.setattr("ismlit.objectives.blocks.SAMPLE_ROWS", 900)
     X, y = table(2000, classes=300)
     X, y = X.astype("f4"), y + (0.0 if make is SupervisedIKDR else 0.5)
     one = make(2, **FIXED).fit(Blocks(X, y, 700, 1500))
@@ -225,7 +225,7 @@ def test_chunks_and_their_order_change_nothing(data, seed):
 
 def test_the_sample_does_not_hang_on_chunks(monkeypatch):
     """Where the client holds fewer rows than there are, it holds the same ones."""
-    monkeypatch.setattr("ismlit.objectives.blocks.SAMPLE", 200)
+    monkeypatch.setattr("ismlit.objectives.blocks.SAMPLE_ROWS", 200)
     X, y = table(1000)
     one = SupervisedIKDR(2, **OPTIONS).fit(in_blocks(X, 1000), in_blocks(y, 1000))
     two = SupervisedIKDR(2, **OPTIONS).fit(in_blocks(X, 1, 700, 299), in_blocks(y, 500, 500))
@@ -248,7 +248,7 @@ def test_nothing_larger_than_the_sums_comes_to_the_client(monkeypatch):
         return found
 
     monkeypatch.setattr(blocks.DaskRows, "_reduced", watched)
-    monkeypatch.setattr(blocks, "SAMPLE", 100)
+    monkeypatch.setattr(blocks, "SAMPLE_ROWS", 100)
     X, y = table(2000)
     model = SupervisedIKDR(2, **FIXED).fit(in_blocks(X, *[100] * 20), in_blocks(y, 2000))
     names, numbers = zip(*sizes, strict=True)

@@ -206,7 +206,7 @@ def test_two_visits_give_what_one_does(gamma_of, balanced, rng, monkeypatch):
     one, two = (FeatureProblem(*given, features=16) for _ in range(2))
     expected = one.objective_and_gradient(W), one.objective_and_phi(W)
     assert one.count.passes == 3
-    monkeypatch.setattr(features, "MOMENTS", 100)
+    monkeypatch.setattr(features, "MOST_MOMENTS", 100)
     found = two.objective_and_gradient(W), two.objective_and_phi(W)
     assert two.count.passes == 2 + 2 + 8 + 1
     for (J, array), (K, other) in zip(found, expected, strict=True):
@@ -216,7 +216,7 @@ def test_two_visits_give_what_one_does(gamma_of, balanced, rng, monkeypatch):
 
 def test_many_classes_are_fitted(rng, monkeypatch):
     """600 classes lie on a line; J is that of the features."""
-    monkeypatch.setattr(features, "MOMENTS", 10_000)  # two visits
+    monkeypatch.setattr(features, "MOST_MOMENTS", 10_000)  # two visits
     y = np.repeat(np.arange(600), 4)
     X = rng.standard_normal((2400, 3))
     X[:, 1] += y / 60

@@ -43,7 +43,7 @@ def test_second_order_form_is_the_curvature_along_geodesics(name, rng):
 
 def test_eigenvalues_too_close_for_lanczos_are_found_directly(rng, monkeypatch):
     """A matrix that is zero, one that is the identity but for a corner, and Lanczos refused."""
-    monkeypatch.setattr(frames, "FULL", 20)
+    monkeypatch.setattr(frames, "DENSE_FEATURES", 20)
     corner = np.eye(50)
     corner[0, 0] = 2
     for matrix, largest in ((np.zeros((50, 50)), 0), (corner, 2)):
@@ -114,8 +114,8 @@ def test_without_the_other_eigenvectors_the_curvature_is_the_same(seed, monkeypa
     whole = SecondOrder(problem, W, phi)
     exact = whole.lowest(dense=True)[0]
     scale = np.abs(whole.kd).max()
-    monkeypatch.setattr(second_order, "FULL", 30)
-    monkeypatch.setattr(second_order, "BASIS", 30 if seed % 4 else 1000)
+    monkeypatch.setattr(second_order, "DENSE_FEATURES", 30)
+    monkeypatch.setattr(second_order, "FULL_SCALING_FEATURES", 30 if seed % 4 else 1000)
     large = SecondOrder(problem, W, phi)
     found, Z = large.lowest()
     assert not large.in_basis and not large.is_small
@@ -146,7 +146,7 @@ def test_where_lanczos_does_not_settle_the_matrix_is_formed(rng, monkeypatch):
     problem = random_problem("gaussian", rng, n=20, d=9)
     W = orthonormal(9, 3, rng)
     second = SecondOrder(problem, W, problem.phi(W))
-    monkeypatch.setattr(second_order, "LONGEST", 2)
+    monkeypatch.setattr(second_order, "MOST_PRODUCTS", 2)
     found, Z = second.lowest()
     exact, Z_exact = second.lowest(dense=True)
     assert found == exact and found.error == 0

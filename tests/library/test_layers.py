@@ -11,8 +11,8 @@ from sklearn.preprocessing import scale
 from ismlit import datasets
 from ismlit.estimators.network import layers
 from ismlit.estimators.network.layers import (
-    FEWEST,
     HSIC_SUBSAMPLE,
+    LEAST_PER_CLASS,
     MOST_PAIRS,
     LayerSolver,
     Recipe,
@@ -27,8 +27,8 @@ def test_of_many_samples_hsic_sees_enough_of_each_class():
     y = np.random.default_rng(0).permutation(np.repeat(range(5), sizes))
     sample = layer_solver(y, random_features=8).sample
     assert (np.diff(sample) > 0).all()
-    assert np.bincount(y[sample]).tolist() == [600, 300, 80, FEWEST, 30]
-    assert len(sample) >= HSIC_SUBSAMPLE == 1000 and FEWEST == 50
+    assert np.bincount(y[sample]).tolist() == [600, 300, 80, LEAST_PER_CLASS, 30]
+    assert len(sample) >= HSIC_SUBSAMPLE == 1000 and LEAST_PER_CLASS == 50
     assert len(layer_solver(np.arange(MOST_PAIRS) % 2, random_features=8).sample) == 2000
     assert len(layer_solver(y).sample) == 6000  # exact features: all of them
 

@@ -92,7 +92,7 @@ def test_starts_are_tried_until_three_agree_and_none_is_higher(heights, taken, r
     W, count = look_around(problem, 1, None, made_up(heights, seen))
     assert len(seen) == taken == count.tried
     assert count.agreed == (1 if taken == 10 else 3)
-    least = max(heights) - starts.AGREED * abs(max(heights))
+    least = max(heights) - starts.SAME_HEIGHT * abs(max(heights))
     assert W is seen[next(k for k, J in enumerate(heights) if J >= least)]  # ties: the first
     assert np.array_equal(seen[0], starting_point(problem, 1, "taylor"))
 
@@ -117,7 +117,7 @@ def test_several_end_lower_than_taylor_only_where_held_out_rows_prefer_it(seed):
     X -= X.mean(axis=0)
     problem = Problem(X, label_gamma(y), Polynomial(3))
     several = ism(problem, q=2, init="several")
-    lower = several.objective < ism(problem, q=2).objective * (1 - starts.AGREED)
+    lower = several.objective < ism(problem, q=2).objective * (1 - starts.SAME_HEIGHT)
     assert not lower or several.starts.higher > 0
 
 
@@ -143,7 +143,7 @@ def test_several_find_what_taylor_is_blind_to(seed):
     X = rng.standard_normal((300, 12))
     problem = Problem(X, label_gamma(X[:, 2] * X[:, 5] > 0), Gaussian(0.7))
     found = {init: ism(problem, q=2, init=init).objective for init in ("taylor", "several")}
-    assert found["several"] > found["taylor"] * (1.15 if seed != 6 else 1 - starts.AGREED)
+    assert found["several"] > found["taylor"] * (1.15 if seed != 6 else 1 - starts.SAME_HEIGHT)
 
 
 def test_several_are_the_same_every_time_unless_seeded(rng):

@@ -19,9 +19,9 @@ from ismlit.solvers.ism import ism
 from ismlit.solvers.starts import starting_point
 from tools.bench.rows import Row
 
-SLACK = 1e-6  # a height counts as reached this far below, relative;
-HIGHER = 1e-5  # one that lies above by more is another maximum
-SLOWEST = 40  # times as long as ours, after which a way is stopped at the latest
+SLACK = 1e-6  # A height counts as reached down to this share below it.
+HIGHER = 1e-5  # An end that is higher by more than this share is another maximum.
+SLOWEST = 40  # A method is stopped after so many times our time.
 
 
 def case(load, q, rule="projected", kernel="gaussian"):

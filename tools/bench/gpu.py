@@ -21,8 +21,8 @@ from ismlit.objectives.arrays import TILE, ArrayProblem, Place, to_numpy
 
 COLUMNS, CLASSES, Q = 50, 10, 2
 SIZES = 10_000, 100_000, 300_000
-CPU_SECONDS = 60  # numpy is given so long for one number
-ALL_SECONDS = 225  # after which nothing new is begun
+CPU_SECONDS = 60  # the time that numpy has for one number
+ALL_SECONDS = 225  # no measurement is begun later
 
 
 def example(n):

@@ -92,8 +92,8 @@ def store(rows, path=HISTORY):
     same = [entry for entry in history if key.items() <= entry.items()]
     merged = {row["work"]: row for entry in same for row in entry["rows"]}
     for row in rows:
-        told = {k: v for k, v in asdict(row).items() if v not in (None, "", False) or k == "value"}
-        merged[row.work] = told | {"value": float(f"{row.value:.3g}")}
+        given = {k: v for k, v in asdict(row).items() if v not in (None, "", False) or k == "value"}
+        merged[row.work] = given | {"value": float(f"{row.value:.3g}")}
     history = [entry for entry in history if entry not in same]
     history.append({**key, "commit": commit(), "rows": list(merged.values())})
     path.write_text(json.dumps(history, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -191,7 +191,7 @@ def run(source, name):
                 show(*bundle(value))
         flush()
     except BaseException as error:
-        send("error", name=type(error).__name__, text=told(error, name), why=why(error, name))
+        send("error", name=type(error).__name__, text=trace_of(error, name), why=why(error, name))
     sys.stdout.flush()
     sys.stderr.flush()
 
@@ -229,7 +229,7 @@ def why(error, name):
     return f"Line {line}, {code}: {type(error).__name__}{': ' if what else ''}{what}"
 
 
-def told(error, name):
+def trace_of(error, name):
     """The traceback without this file's part of it, and without colours."""
     steps = None if is_unread(error, name) else error.__traceback__
     while steps is not None and steps.tb_frame.f_code.co_filename == __file__:

@@ -13,9 +13,9 @@ from scipy.optimize import isotonic_regression
 
 HEIGHT, GAP = 24.0, 7.0
 """Of a box, and between two boxes of a column, in pixels."""
-LANE = 6.0  # height of a line that passes a column
+LANE = 6.0  # height of a line that passes a column, in pixels
 BETWEEN = 46.0  # width of the space between two columns, where lines bend
-LETTER, MARGIN = 7.4, 24.0  # width of a letter, and of what stands around a label
+LETTER, MARGIN = 7.4, 24.0  # width of a letter, and of the space around a label
 
 
 @dataclass(frozen=True)

@@ -85,13 +85,13 @@ def pages():
 def readme(text):
     """README with the counts of today in its sentence about the claims."""
     number = counts()
-    told = (
+    sentence = (
         f"{len(ledger())} claims: {number['holds']} hold, {number['holds as corrected']} hold once"
         f" they are corrected, {number['fails']} fail; of the\ntables' and figures' rows "
-        f"{number['reproduced']} come out, {number['reproduced in part']} in part, "
-        f"{number['not reproduced']} do not."
+        f"{number['reproduced']} are reproduced, {number['reproduced in part']} in part, "
+        f"{number['not reproduced']} not."
     )
-    return re.sub(r"\d+ claims: \d+ hold,[^.]*? do not\.", told, text)
+    return re.sub(r"\d+ claims: \d+ hold,[^.]*? not\.", sentence, text)
 
 
 def write():

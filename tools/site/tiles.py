@@ -91,8 +91,8 @@ class Tiles:
 
         def row(found):
             target = posixpath.normpath(posixpath.join(posixpath.dirname(page), found[2]))
-            told = self.tile(page, target, title="") if target in pages() else dict(image=None)
-            return found[1] + render("tile.html.j2", **told)
+            tile = self.tile(page, target, title="") if target in pages() else dict(image=None)
+            return found[1] + render("tile.html.j2", **tile)
 
         def table(found):
             rows, shown = len(LINK.findall(found[0])), LINK.sub(row, found[0])

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.estimators.base import all_or_nothing, make_callback
 from ismlit.estimators.linear import FLOATS, KeepsPrecision
-from ismlit.estimators.network.growth import SCALE, Progress, grow
+from ismlit.estimators.network.growth import COSINE_SCALE, Progress, grow
 from ismlit.estimators.network.layers import (
     LEAST_GAIN,
     Centred,
@@ -304,7 +304,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         weights = compute_class_weight(self.class_weight, classes=classes, y=classes)
         if not ((weights > 0).all() and np.isfinite(weights).all()):
             raise ValueError(f"weights of classes must be above 0, got {self.class_weight!r}")
-        return np.log(weights / weights.max()) / SCALE
+        return np.log(weights / weights.max()) / COSINE_SCALE
 
     # ------------------------------------------------------------ growing
 

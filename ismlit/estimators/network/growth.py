@@ -14,10 +14,10 @@ from tqdm import tqdm
 from ismlit.estimators.network.layers import Layer, class_sizes, log_cosines
 from ismlit.estimators.network.ridge import RidgeDirections, RowsLayerSolver, hold_out
 
-PATIENCE = 2  # Once one ridge has helped, so many in a row may fail before the search ends.
-GAIN = 0.01  # A sharper or deeper network must raise the score by this.
-LOSS = 0.05  # It may lower the accuracy by no more than this.
-SCALE = 5.0  # Cosines are multiplied by this before they are made probabilities.
+PATIENCE = 2  # Once one ridge has helped, the search ends after this many failures.
+LEAST_SCORE_GAIN = 0.01  # A sharper or deeper network must raise the score by this.
+MOST_ACCURACY_LOSS = 0.05  # It may lower the accuracy by no more than this.
+COSINE_SCALE = 5.0  # Cosines are multiplied by this before they are made probabilities.
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ class Candidate:
         """
         if other is None:
             return True
-        return self.score > other.score + GAIN and self.accuracy >= other.accuracy - LOSS
+        has_gained = self.score > other.score + LEAST_SCORE_GAIN
+        return has_gained and self.accuracy >= other.accuracy - MOST_ACCURACY_LOSS
 
 
 class Growth:
@@ -126,7 +127,7 @@ class Growth:
         self.features, self.q, self.ridges = features, q, list(ridges)
         self.max_layers, self.bar = max_layers, bar
 
-    def tried(self, plan: Plan, layer: Layer, Z: np.ndarray, T: np.ndarray) -> Candidate:
+    def scored(self, plan: Plan, layer: Layer, Z: np.ndarray, T: np.ndarray) -> Candidate:
         """Score a network that has one layer more.
 
         Parameters
@@ -150,7 +151,7 @@ class Growth:
         own = Z[known], index[known], kernel
         cosines = np.exp(log_cosines(T, *own, class_sizes(*own)) + self.prior)
         accuracy = float(self.weights @ (cosines.argmax(axis=1) == self.index))
-        chances = log_softmax(SCALE * cosines, axis=1)
+        chances = log_softmax(COSINE_SCALE * cosines, axis=1)
         score = float(self.weights @ chances[np.arange(len(T)), self.index])
         return Candidate(plan, layer, Z, T, score, accuracy)
 
@@ -172,7 +173,7 @@ class Growth:
             layer, Z = solver.projected(self.R, features, self.q)
         else:
             layer, Z = solver.all_columns(self.R, features)
-        return self.tried(Plan(projected), layer, Z, self.T @ layer.W)
+        return self.scored(Plan(projected), layer, Z, self.T @ layer.W)
 
     def further(self, below: Candidate, space: RidgeDirections, ridge: float) -> Candidate:
         """Grow one layer more on top of a network.
@@ -193,7 +194,7 @@ class Growth:
         """
         layer, Z = self.solver.discriminant(space, ridge)
         plan = replace(below.plan, ridge=ridge, depth=below.plan.depth + 1)
-        return self.tried(plan, layer, Z, layer(below.T))
+        return self.scored(plan, layer, Z, layer(below.T))
 
     def space(self, below: Candidate) -> RidgeDirections:
         """Return the input of the layer above a network.
@@ -357,9 +358,9 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng, weighting=None,
             part = RowsLayerSolver(y[~held], recipe, rng, seeds)
             weights = compute_sample_weight(class_weight, y[held])
             weights = weights / weights.sum()
-            known = X[held], index[held], weights, prior
-            now = Growth(part, X[~held], *known, features, q, ridges, max_layers, bar)
-            best, settled = now.best(projections)
+            judged = X[held], index[held], weights, prior
+            growth = Growth(part, X[~held], *judged, features, q, ridges, max_layers, bar)
+            best, settled = growth.best(projections)
             plan, solver.n_iter = best.plan, part.n_iter
             scores = best.accuracy, float(np.bincount(index[held], weights).max())
         layers, Z = follow(plan, solver, X, features, q, bar)

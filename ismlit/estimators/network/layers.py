@@ -33,9 +33,9 @@ from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism
 from ismlit.solvers.starts import starting_point
 
-MOST_PAIRS = 2000  # With random features all pairs are summed for at most so many samples.
-HSIC_SUBSAMPLE = 1000  # Where there are more samples, HSIC is measured on so many.
-FEWEST = 50  # Of each class at least so many of these are taken, if it has them.
+MOST_PAIRS = 2000  # With random features and more samples, HSIC is that of a subsample.
+HSIC_SUBSAMPLE = 1000  # The size of that subsample, shared out by class.
+LEAST_PER_CLASS = 50  # It has at least this many of each class, if there are so many.
 LEAST_GAIN = 1e-3  # A further layer, or iteration of one, must raise normalised HSIC by this.
 
 
@@ -352,7 +352,6 @@ class LayerSolver:
     """
 
     search: ClassVar[dict] = {}
-    """Of `best_bandwidth`, where its own defaults are not wanted."""
 
     def __init__(self, y: np.ndarray, recipe: Recipe, rng: np.random.RandomState) -> None:
         self.recipe, self.rng = recipe, rng
@@ -366,13 +365,13 @@ class LayerSolver:
     def _sample(self, n):
         """All samples; with random features, of more than MOST_PAIRS, some by class shares.
 
-        At least FEWEST of each class, or all that it has.
+        At least LEAST_PER_CLASS of each class, or all that it has.
         """
         if self.recipe.random_features is None or n <= MOST_PAIRS:
             return np.arange(n)
         order = self.rng.permutation(n)
         classes = [order[self.index[order] == k] for k in range(len(self.classes))]
-        sizes = [max(-(-HSIC_SUBSAMPLE * len(c) // n), FEWEST) for c in classes]
+        sizes = [max(-(-HSIC_SUBSAMPLE * len(c) // n), LEAST_PER_CLASS) for c in classes]
         return np.sort(np.concatenate([c[:size] for c, size in zip(classes, sizes)]))
 
     # ------------------------------------------------------------ sigma given Z

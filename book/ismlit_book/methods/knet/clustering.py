@@ -86,7 +86,7 @@ class KNetClustering(
         lambda of (4.8a) goes with the sum over all entries and, by (4.4), a HSIC over (N - 1)².
     n_init : int, default=4
         Networks that are trained with the first U; the one with the largest objective goes on.
-        A network that has torn a cluster is told by it (claim new-restarts).
+        It recognises a network that has torn a cluster (claim new-restarts).
     n_steps : int, default=1000
         Steps of Adam in a block, after which progress is measured.
     batch_size : int, default=64
