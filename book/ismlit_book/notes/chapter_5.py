@@ -41,8 +41,7 @@ def accuracies(claim_id):
     return dict(test=test, DG=of_dg)
 
 
-@about("txt-5-manifold")
-def printed_seconds(claim_id):
+def seconds_as_printed():
     """On Wine and Face, with labels and the Gaussian kernel."""
     of = lambda name, method: float(ROWS[name, "supervised", "gaussian", method]["seconds"])
     names = "Wine", "Face"
