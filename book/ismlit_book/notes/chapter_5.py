@@ -68,6 +68,13 @@ def in_front_on_mnist(claim_id):
     return dict(ahead=100 * (score["multiquadratic"] - max(score[k] for k in KERNELS)))
 
 
+@about("tab-5.5")
+def accuracies_of_wine(claim_id):
+    """As printed, in percent."""
+    rows = [r for r in printed("table-5.5") if (r["set"], r["paradigm"]) == ("Wine", "supervised")]
+    return {r["kernel"]: 100 * float(r["score"]) for r in rows}
+
+
 @about("txt-5-accuracies")
 def scores_of_ism(claim_id):
     """Printed scores in which ISM is alone in front, level, or behind its peers."""
