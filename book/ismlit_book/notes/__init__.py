@@ -22,6 +22,7 @@ MODULES = (
     "chapter_6",
     "table_6_1",
     "papers",
+    "measured",
 )
 WORDS = tuple("none one two three four five six seven eight nine ten eleven twelve".split())
 """How a note writes small numbers of things."""

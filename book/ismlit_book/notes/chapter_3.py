@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ismlit_book import printed
+from ismlit_book import printed, results
+from ismlit_book.experiments import alternatives as peers
 from ismlit_book.experiments import program_3_1 as program
 from ismlit_book.experiments import table_3_1 as table
 from ismlit_book.notes import WORDS, about
@@ -159,6 +160,18 @@ def start_and_solver(claim_id):
     sources = ("printed", *READINGS)
     times = {s: [rough(10**v) for v in _moved(s, "seconds")] for s in sources}
     return dict(NMI={s: _moved(s, "NMI") for s in sources}, time=times)
+
+
+@about("new-alternatives-behind")
+def behind_on_faces(claim_id):
+    """By how much KDAC is behind the best where the people are known."""
+    found = {
+        r["method"]: np.mean(r["NMI"])
+        for r in results("alternatives")
+        if r["set"] == "Faces, identity known"
+    }
+    rivals = [v for m, v in found.items() if not m.startswith(("KDAC", "nothing"))]
+    return dict(people=max(rivals) - found[peers.OURS])
 
 
 @about("txt-3.2-q-small")

@@ -175,6 +175,36 @@ def printed_over_lambda(claim_id):
     )
 
 
+@about("tab-4.6")
+def heights_on_wine(claim_id):
+    """HSIC of Wine at the largest lambda and at 0, printed and by the sum of squares."""
+    found = {
+        row["lambda"]: float(np.mean(row["HSIC without degrees"]))
+        for row in results("table-4.6")
+        if (row["set"], row["reading"], row["update"]) == ("Wine", "sum of squares", "EIG")
+    }
+    return dict(printed=_columns()["Wine", "EIG HSIC"][[0, -1]], here=(found["1"], found["0"]))
+
+
+@about("tab-4.7")
+def height_on_spiral(claim_id):
+    """HSIC of Spiral1 at 0, printed and by the mean square."""
+    found = next(
+        row["HSIC"]
+        for row in results("table-4.6")
+        if (row["set"], row["reading"], row["update"], row["lambda"])
+        == ("Spiral1", [*table_4_6.READINGS][-1], "EIG", "0")
+    )
+    return dict(printed=_columns()["Spiral1", "EIG HSIC"][-1], here=np.mean(found))
+
+
+@about("new-degreeless")
+def errors_on_wine(claim_id):
+    """The least and the largest that are printed."""
+    both = [v for update in table_4_6.UPDATES for v in _columns()["Wine", f"{update} error"]]
+    return dict(errors=(min(both), max(both)))
+
+
 @about("txt-4-lambda-zero")
 def lost_at_zero(claim_id):
     """How far lambda = 0 is behind the best lambda, by our readings and by the program."""

@@ -72,6 +72,20 @@ def depths(claim_id):
     )
 
 
+@about("txt-6.5-face")
+def cross_entropy_on_face(claim_id):
+    """Its test accuracy, as printed."""
+    row = PRINTED["face", "CE"]
+    return dict(CE=f"{row['test']} ± {row['test sd']}")
+
+
+@about("fig-D.15")
+def cross_entropy_of_the_last_layer(claim_id):
+    """Of the program's networks on Face."""
+    rows = {r["set"]: r for r in results("program-6.1") if r["method"] == "H"}
+    return dict(CE=np.mean([fold["CE"][-1] for fold in rows["face"]["sequences"]]))
+
+
 @about("txt-D.7-expand")
 def face_s_layers(claim_id):
     """Mean widths of the first two, as printed."""

@@ -2,6 +2,8 @@
 
 from ismlit_book import printed
 from ismlit_book.notes import about
+from ismlit_book.notes.chapter_5 import cost
+from ismlit_book.notes.table_5_4 import by_method
 
 TABLES = {5: printed("icml-table-5"), 6: printed("icml-table-6")}
 NAMES = list(dict.fromkeys(r["set"] for r in TABLES[5]))
@@ -55,6 +57,21 @@ def of_dimension(claim_id):
         face=f"{round(factor('Face', 'GM'), -2):.0f}",
         rest=thousands(float(f"{over_gm:.3g}")),
     )
+
+
+@about("icml-cancer-cost")
+def cost_of_cancer(claim_id):
+    """As the thesis prints it."""
+    return dict(printed=cost("Cancer", "supervised", "gaussian", "ISM"))
+
+
+@about("icml-face-unsupervised")
+def face_without_labels(claim_id):
+    """Cost and NMI; and the cost that the thesis prints."""
+    place = "Face", "unsupervised", "gaussian"
+    row = next(r for r in by_method(place).values() if "cost: diagonal zeroed" in r)
+    told = cost(*place, "ISM").partition(" ")[0]
+    return dict(cost=row["cost: diagonal zeroed"][0], NMI=row["NMI"][0], printed=told)
 
 
 @about("icml-wine-cost", "icml-face-cost", "icml-orders", "icml-wine-unsupervised")

@@ -22,6 +22,7 @@ def of_a_network(claim_id):
     found = table_6_1.values(row, table_6_1.PROGRAM, stored, run)
     fits = table_6_1.judge(row, table_6_1.PROGRAM, stored, run)
     told = [HERE[key].format(np.mean(found[key])) for key, hit in fits.items() if not hit]
+    told += _within_the_margins(row, found, [key for key, hit in fits.items() if hit])
     n = len(found["train"])
     if n < 10:
         told += ["One fold of the ten was run." if n == 1 else f"{n} of the ten folds were run."]
@@ -32,6 +33,22 @@ def of_a_network(claim_id):
     said += [f"{cell} {row[cell]}" for cell in ("MSE", "CE")]
     said += [f"${cell} {row[cell]}$" for cell in ("C", "T")]
     return dict(printed=", ".join(said), here=" ".join(told).replace("sigma", "$sigma$"))
+
+
+def _within_the_margins(row, found, keys):
+    """Of the cells that come out, those with other digits than printed; two with deviations."""
+    told = []
+    for key in keys:
+        digits = len(row[key].partition(".")[2])
+        values = [value for value in found[key] if value is not None]
+        value = f"{round(np.mean(values), digits) + 0.0:.{digits}f}"
+        if value != row[key]:
+            several = len(values) > 1 and key in ("test", "MSE")
+            spread = f" ± {np.std(values):.{digits}f}" if several else ""
+            told.append(f"${key} {value}$" if len(key) == 1 else f"{key} {value}{spread}")
+    *first, last = told or [""]
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return [f"Within the page's margins, here: {listed}."] if told else []
 
 
 # ---------------------------------------------------------------- Table D.7
