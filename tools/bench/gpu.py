@@ -17,7 +17,7 @@ import numpy as np
 from sklearn import config_context
 
 from ismlit import Gaussian, Problem, SupervisedIKDR, label_gamma
-from ismlit.objectives.arrays import TILE, ArrayProblem, Place, to_numpy
+from ismlit.objectives.arrays import GPU_TILE, ArrayProblem, Place, to_numpy
 
 COLUMNS, CLASSES, Q = 50, 10, 2
 SIZES = 10_000, 100_000, 300_000
@@ -81,10 +81,10 @@ def floor(X, W, place):
     xp, n = place.xp, len(X)
     left, right = place.put(X @ W), place.put(np.ascontiguousarray((X @ W).T))
     V, total = place.put([np.ones((n, Q + 1), X.dtype)] * 2)
-    for a in range(0, n, TILE):
-        for b in range(a, n, TILE):
-            E = xp.exp(left[a : a + TILE, :] @ right[:, b : b + TILE])
-            total[a : a + TILE, :] += E @ V[b : b + TILE, :]
+    for a in range(0, n, GPU_TILE):
+        for b in range(a, n, GPU_TILE):
+            E = xp.exp(left[a : a + GPU_TILE, :] @ right[:, b : b + GPU_TILE])
+            total[a : a + GPU_TILE, :] += E @ V[b : b + GPU_TILE, :]
     return to_numpy(total)
 
 
