@@ -81,13 +81,11 @@ class SupervisedIKDR(DependentIKDR):
     ----------
     W_ : array of shape (n_features, n_components)
         Orthonormal columns, in such an order that the first k carry the most dependence; the
-        largest entry of each is positive. ``components_`` is W'.
+        largest entry of each is positive. ``components_`` is W'. The share that every column of X
+        has in it is ``feature_importances_``.
     dependence_ratio_ : array of shape (n_components,)
         The share of the normalised HSIC on the training rows that each column adds to those before
         it. They sum to 1; a negative one blurs what those before it show.
-    feature_importances_ : array of shape (n_features,)
-        The share that every column of X has in the projection. They sum to 1; standard errors are
-        given by `ismlit.bootstrap_importances`.
     n_components_ : int
         The q that was used.
     component_scores_ : array of shape (n_tried, n_folds)
