@@ -50,8 +50,10 @@ offline: $(STAMP) ## pack the built book into a zip, to be read without a networ
 test: $(STAMP) ## lint, tests, notebooks against their stored outputs, book, browser
 	$(LINT)
 	$(PYTEST) -n $(JOBS) --dist loadscope -m "not browser$(QUICK)"
-	$(PYTEST) -n $(JOBS) --dist loadscope $(if $(THIRD),-p tools.rounding --third $(THIRD)) $(NBVAL) $(CELLS) book
-	$(PY) -m tools.build_book
+	@echo "the notebooks; beside them the book is built"
+	$(PY) -m tools.build_book > $(VENV)/book.log 2>&1 & book=$$!; \
+	$(PYTEST) -n $(JOBS) --dist loadscope $(if $(THIRD),-p tools.rounding --third $(THIRD)) $(NBVAL) $(CELLS) book; \
+	cells=$$?; wait $$book || { cat $(VENV)/book.log; exit 1; }; exit $$cells
 	$(PYTEST) -n $(JOBS) --dist loadgroup -m "browser$(QUICK)" tests/browser
 
 quick: $(STAMP) ## lint and the tests of the core, in under a minute: while you work

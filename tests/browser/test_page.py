@@ -389,7 +389,7 @@ def test_the_search_stays_in_sight_and_says_where_one_is(visit):
 ASKED = {
     "gaussian": {"ch5/kernels"},
     "error": {"howto/install", "howto/leak", "howto/reduce"},
-    "missing values": {"howto/reduce"},
+    "missing values": {"howto/reduce", "howto/table"},
     "my labels are numbers": {"howto/regress"},
 }
 
