@@ -320,7 +320,7 @@ def test_a_table_s_row_keeps_its_headings_on_a_phone(visit):
 
 def test_columns_of_numbers_meet_at_their_decimals(visit):
     """To the right, with their heading, and figures of one width."""
-    tab = visit("book/howto/public.html")
+    tab = visit("book/ch7/public.html")
     seen = tab.evaluate("""() => [...document.querySelectorAll("article :is(th, td)[data-number]")]
       .map(cell => getComputedStyle(cell)).map(s => [s.textAlign, s.fontVariantNumeric])""")
     assert len(seen) > 10
