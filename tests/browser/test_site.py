@@ -888,8 +888,10 @@ def test_every_formula_of_the_ledger_is_typeset(on_page):
 @with_mathjax
 def test_formulas_typeset_when_seen_stay_within_a_phone(address, tab):
     tab.goto(address + "book/errata.html", wait_until="load")
-    tab.set_viewport_size(PHONE | {"height": 9000})  # all that is above it is seen
-    tab.locator("details.ledger-part").evaluate_all("parts => parts.forEach(p => p.open = true)")
+    tab.set_viewport_size(PHONE | {"height": 9000})  # much is seen at once
+    parts = tab.locator("details.ledger-part")
+    parts.evaluate_all("parts => parts.forEach(part => part.open = true)")
+    parts.first.evaluate("part => part.scrollIntoView()")
     tab.wait_for_function("document.querySelectorAll('.typeset mjx-container').length > 100")
     wider = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
     tab.set_viewport_size(PHONE)
