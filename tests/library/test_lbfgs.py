@@ -54,8 +54,10 @@ def test_the_two_loops_are_the_bfgs_matrix(seed):
         memory.add(s, A @ s)
     G = rng.standard_normal((6, 1))
     found = memory.ascent(G, lambda V: D @ V)
-    D = D if memory.lead >= 0 else np.eye(6)
     s, y = steps[-1], A @ steps[-1]
+    cosine = lambda v: np.sum(s * v) / np.linalg.norm(s) / np.linalg.norm(v)
+    assert_allclose(memory.lead, 0.2 * (cosine(D @ y) - cosine(y)), atol=1e-12)
+    D = D if memory.lead >= 0 else np.eye(6)
     H = D * (np.sum(s * y) / np.sum(y * (D @ y)))
     for s in steps:
         y = A @ s
@@ -75,6 +77,32 @@ def test_a_pair_that_curves_upwards_is_not_kept(rng):
     W = orthonormal(4, 2, rng)
     memory.carry(W)
     assert_allclose(W.T @ memory.steps[0], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_what_curves_downwards_is_judged_by_the_angle(size):
+    """The threshold is a cosine, of 1e-10: the units of the data do not matter."""
+    s = size * np.array([[1.0], [0.0]])
+    for cosine, kept in ((1e-9, True), (1e-11, False)):
+        memory = Memory(3)
+        memory.add(s, size * np.array([[cosine], [1.0]]))
+        assert (memory.steps is not None) == kept
+
+
+def test_pairs_turn_with_their_frame(rng):
+    """In turned columns the step for the turned gradient is the turned step."""
+    W, rotation = orthonormal(6, 2, rng), orthonormal(2, 2, rng)
+    A = np.diag(np.arange(1.0, 7.0))
+    here, there = Memory(4), Memory(4)
+    for _ in range(3):
+        s = project_out(rng.standard_normal((6, 2)), W)
+        for memory in (here, there):
+            memory.add(s, A @ s)
+    G = project_out(rng.standard_normal((6, 2)), W)
+    here.carry(W)
+    there.carry(W @ rotation, rotation)
+    expected = here.ascent(G, lambda V: V) @ rotation
+    assert_allclose(there.ascent(G @ rotation, lambda V: V), expected, atol=1e-10)
 
 
 def test_phi_is_formed_seldom(monkeypatch):
