@@ -336,8 +336,8 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
     }
     for name in (name for name, is_given in refused.items() if is_given):
         raise ValueError(
-            f"{name} of {type(estimator).__name__} is not to be had for rows in blocks: leave it "
-            "out, or fit a sample of the rows in memory"
+            f"{name} of {type(estimator).__name__} does not work for rows in blocks: leave it out, "
+            "or fit a sample of the rows in memory"
         )
     if estimator.random_features is None:
         raise ValueError(

@@ -14,7 +14,7 @@ from ismlit.estimators.parameters import POSITIVE, WHOLE, check_parameters
 from ismlit.estimators.validation import explained, is_response
 from ismlit.gamma import centre, one_hot, response_gamma
 from ismlit.geometry.frames import fixed_signs
-from ismlit.solvers.gradient_start import N_FEATURES, gradient_scatter
+from ismlit.solvers.gradient_start import N_FREQUENCIES, gradient_scatter
 
 
 class ClosedFormReduction(LinearReduction):
@@ -56,9 +56,9 @@ class GradientKDR(ClosedFormReduction):
     ridge : float, default=1e-4
         The regression minimises the mean squared error plus `ridge` times the squared norm of the
         function; larger is smoother.
-    n_features : int, default=512
-        Not the columns of X: beyond 5000 rows the kernel is replaced by so many random Fourier
-        frequencies, and time and memory are linear in the rows.
+    n_frequencies : int, default=512
+        Beyond 5000 rows the kernel is replaced by random Fourier features of so many frequencies,
+        and time and memory are linear in the rows.
     random_state : int, RandomState, optional
         Draws the frequencies.
 
@@ -100,13 +100,13 @@ class GradientKDR(ClosedFormReduction):
         *,
         bandwidth: float = 0.5,
         ridge: float = 1e-4,
-        n_features: int = N_FEATURES,
+        n_frequencies: int = N_FREQUENCIES,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_components = n_components
         self.bandwidth = bandwidth
         self.ridge = ridge
-        self.n_features = n_features
+        self.n_frequencies = n_frequencies
         self.random_state = random_state
 
     def fit(self, X, y) -> Self:
@@ -125,7 +125,7 @@ class GradientKDR(ClosedFormReduction):
             Itself.
         """
         check_parameters(
-            self, n_components=WHOLE, bandwidth=POSITIVE, ridge=POSITIVE, n_features=WHOLE
+            self, n_components=WHOLE, bandwidth=POSITIVE, ridge=POSITIVE, n_frequencies=WHOLE
         )
         X, y = self._checked(X, y)
         if is_response(y):
@@ -137,7 +137,7 @@ class GradientKDR(ClosedFormReduction):
             F,
             sigma=self.bandwidth * median_distance(X),
             ridge=self.ridge,
-            n_features=self.n_features,
+            n_frequencies=self.n_frequencies,
             random_state=0 if self.random_state is None else self.random_state,
         )
         values, vectors = eigh(scatter)

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from ismlit.gamma import known_labels, labels_of_a_column
+from ismlit.messages import warn
 
 
 def check_labels(y: Any) -> np.ndarray:
@@ -162,11 +163,16 @@ def is_response(y) -> bool:
         True for a response: numbers of which one has a fraction, or of which more than 20 and more
         than a third are distinct. All else are class labels.
 
+    Warns
+    -----
+    UserWarning
+        If many distinct numbers of an integer type are taken as a response: they may be names.
+
     Examples
     --------
     >>> import numpy as np
     >>> from ismlit.estimators.validation import is_response
-    >>> is_response(np.arange(50))
+    >>> is_response(np.arange(50.0))
     True
     >>> is_response(np.array([0.0, 1.0, 1.0])), is_response(np.array([0.5, 1.0]))
     (False, True)
@@ -174,7 +180,14 @@ def is_response(y) -> bool:
     y = np.asarray(y)
     if y.dtype.kind == "f" and (y % 1).any():
         return True
-    return y.dtype.kind in "iuf" and too_many(len(np.unique(y)), len(y))
+    if y.dtype.kind not in "iuf" or not too_many(n_distinct := len(np.unique(y)), len(y)):
+        return False
+    if y.dtype.kind != "f":
+        warn(
+            f"y holds {n_distinct} distinct whole numbers in {len(y)} samples and is taken as a "
+            "response; pass y.astype(str) if they are names of classes, y.astype(float) if not"
+        )
+    return True
 
 
 UNREADABLE = re.compile(

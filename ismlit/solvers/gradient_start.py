@@ -10,11 +10,13 @@ from sklearn.utils import check_random_state, gen_batches
 from ismlit.bandwidth import median_distance
 
 EXACT_ROWS = 5000  # Beyond so many rows the regression is one on random features.
-N_FEATURES = 512  # Frequencies of that regression.
+N_FREQUENCIES = 512  # Frequencies of that regression.
 ROW_CHUNK = 8192  # Rows whose features are held at once.
 
 
-def gradient_scatter(X, F, s=None, *, sigma, ridge=1e-4, n_features=N_FEATURES, random_state=0):
+def gradient_scatter(
+    X, F, s=None, *, sigma, ridge=1e-4, n_frequencies=N_FREQUENCIES, random_state=0
+):
     """The mean outer product (d, d) of the gradients of a kernel ridge regression of F on X.
 
     Where F depends on X through W'X alone, every gradient lies in the span of W, so the leading
@@ -33,7 +35,7 @@ def gradient_scatter(X, F, s=None, *, sigma, ridge=1e-4, n_features=N_FEATURES, 
         Bandwidth of the Gaussian kernel of the regression, in the units of X.
     ridge : float
         The regression minimises the mean squared error plus `ridge` times the squared norm.
-    n_features : int
+    n_frequencies : int
         Frequencies of the random Fourier features that replace the kernel beyond 5000 rows.
     random_state : int, RandomState, optional
         Draws them.
@@ -62,7 +64,7 @@ def gradient_scatter(X, F, s=None, *, sigma, ridge=1e-4, n_features=N_FEATURES, 
     s = np.ones(F.shape[1]) if s is None else np.asarray(s, float)
     X = X - X.mean(axis=0)
     if len(X) > EXACT_ROWS:
-        return _by_features(X, F, s, sigma, ridge, n_features, random_state)
+        return _by_features(X, F, s, sigma, ridge, n_frequencies, random_state)
     n, slope = len(X), 1 / sigma**2
     K = rbf_kernel(X, gamma=slope / 2)
     B = cho_solve(cho_factor(K + n * ridge * np.eye(n)), F)
@@ -73,24 +75,24 @@ def gradient_scatter(X, F, s=None, *, sigma, ridge=1e-4, n_features=N_FEATURES, 
     return total
 
 
-def _by_features(X, F, s, sigma, ridge, n_features, random_state):
+def _by_features(X, F, s, sigma, ridge, n_frequencies, random_state):
     """The same in time linear in n, with random Fourier features in place of the kernel."""
     n, d = X.shape
-    omega = check_random_state(random_state).standard_normal((d, n_features)) / sigma
+    omega = check_random_state(random_state).standard_normal((d, n_frequencies)) / sigma
     waves = lambda rows: (np.cos(X[rows] @ omega), np.sin(X[rows] @ omega))
-    inner = np.zeros((2 * n_features,) * 2)
-    target = np.zeros((2 * n_features, F.shape[1]))
+    inner = np.zeros((2 * n_frequencies,) * 2)
+    target = np.zeros((2 * n_frequencies, F.shape[1]))
     for rows in gen_batches(n, ROW_CHUNK):
         Z = np.hstack(waves(rows))
         inner += Z.T @ Z
         target += Z.T @ F[rows]
-    inner[np.diag_indices_from(inner)] += n * ridge * n_features
+    inner[np.diag_indices_from(inner)] += n * ridge * n_frequencies
     B = cho_solve(cho_factor(inner), target)
     total = np.zeros((d, d))
     for rows in gen_batches(n, ROW_CHUNK):
         cosine, sine = waves(rows)
         for weight, b in zip(s, B.T):
-            gradients = (cosine * b[n_features:] - sine * b[:n_features]) @ omega.T
+            gradients = (cosine * b[n_frequencies:] - sine * b[:n_frequencies]) @ omega.T
             total += weight / n * (gradients.T @ gradients)
     return total
 

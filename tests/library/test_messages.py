@@ -40,6 +40,11 @@ CASES = {
         "SupervisedIKDR(2, random_features=200, random_state=0).fit(X, y)",
         "random_features = 200 for 178 rows",
     ),
+    "names that are numbers": (
+        "GradientKDR().fit(X, np.arange(178))",
+        "178 distinct whole numbers in 178 samples and is taken as a response",
+    ),
+    "a test of names": ("dependence_test(X, np.arange(178))", "distinct whole numbers"),
     "network": (
         "KernelDependenceNetwork(early_stopping=False, max_layers=1).fit(X, y)",
         "normalised HSIC ends at",
