@@ -270,6 +270,44 @@ class SolverState:
         """
         return Point.measured(self.problem, W)
 
+    def can_judge(self, promised: float) -> bool:
+        """Say whether a gain of J stands out from its rounding.
+
+        Parameters
+        ----------
+        promised : float
+            The gain that a step promises to first order.
+
+        Returns
+        -------
+        bool
+            Whether J is fine enough to judge that step.
+        """
+        return promised > SHIFT.rounding * self.noise
+
+    def accepts(self, point: Point, before: Point, promised: float, share: float) -> bool:
+        """Say whether a step is good enough to be taken.
+
+        Parameters
+        ----------
+        point, before : Point
+            Where it leads, and where it starts.
+        promised : float
+            The gain of J that it promises to first order.
+        share : float
+            How much of the promise must be kept.
+
+        Returns
+        -------
+        bool
+            Whether J rises by that share; where rounding hides such a gain, whether the residual
+            falls and J does not.
+        """
+        if self.can_judge(promised):
+            return point.J - before.J >= share * promised
+        falls = point.residual < SHIFT.residual * before.residual
+        return point.J >= before.J - self.slack and falls
+
     def move(self, point: Point, shift: float = 0.0) -> None:
         """Accept a point.
 
@@ -425,7 +463,7 @@ def plain(state: SolverState) -> bool:
     W = extreme_eigenvectors(at.phi, at.W.shape[1], "LA")[1][:, ::-1]
     point = state.trial(W)
     promised = float(np.sum(W * (at.phi @ W)) - np.sum(at.W * (at.phi @ at.W)))
-    passed = point.J - at.J >= SHIFT.gain * promised > SHIFT.rounding * state.noise
+    passed = state.can_judge(promised) and state.accepts(point, at, promised, SHIFT.gain)
     if passed:
         state.move(point)
     return passed
@@ -482,16 +520,11 @@ def _uphill(state, here, scaling):
         W = (Q * np.where(np.diag(R) < 0, -1.0, 1.0)).astype(here.W.dtype)
         point = here.point_by_gradient(state.problem, W)
         promised = length * slope
-        at_rounding = promised <= SHIFT.rounding * state.noise
-        if at_rounding:
-            passed = point.J >= here.J - state.slack and _falls(point, here)
-        else:
-            passed = point.J - here.J >= QUASI_NEWTON.armijo * promised
-        if passed:
+        if state.accepts(point, here, promised, QUASI_NEWTON.armijo):
             memory.carry(W)
             memory.add(project_out(length * step, W), project_out(G, W) - 2 * point.gradient)
             return point
-        if at_rounding:  # J is too coarse to fit a parabola
+        if not state.can_judge(promised):  # J is too coarse to fit a parabola
             if length < QUASI_NEWTON.min_length:
                 return None
             length *= 0.25
@@ -505,9 +538,8 @@ def shifted(state: SolverState) -> bool:
     """Take one step with Phi + shift P, where P = WW', and raise the shift until J rises enough.
 
     The test J(W+) - J(W) >= <Phi, P+ - P> / 4 is met by every shift of at least the Lipschitz
-    constant of the gradient, so that the loop ends. Where the promised gain is below the rounding
-    of J, the step is judged by the residual. Where Phi is lost in the rounding of the shift, which
-    happens when J is nothing but rounding, no step is left.
+    constant of the gradient, so that the loop ends. Where Phi is lost in the rounding of the shift,
+    which happens when J is nothing but rounding, no step is left.
 
     Parameters
     ----------
@@ -528,17 +560,12 @@ def shifted(state: SolverState) -> bool:
         W = top_eigenvectors(at.phi + state.shift * P, q)[1]
         promised = float(np.sum(W * (at.phi @ W)) - here)
         point = state.trial(W)
-        at_rounding = promised <= SHIFT.rounding * state.noise
-        if at_rounding:
-            passed = point.J >= at.J - state.slack and _falls(point, at)
-        else:
-            passed = point.J - at.J >= SHIFT.gain * promised
-        if passed:
+        if state.accepts(point, at, promised, SHIFT.gain):
             state.move(point, state.shift)
             state.shift = state.shift / 2 if state.shift > floor / 8 else 0.0
             return True
         lost = state.shift * np.finfo(at.phi.dtype).eps > size
-        if lost or (at_rounding and promised <= state.noise):
+        if lost or promised <= state.noise:
             return False
         state.shift = max(SHIFT.growth * state.shift, floor)
 
@@ -591,7 +618,3 @@ def escaped(state: SolverState, Z: np.ndarray) -> bool:
                 state.forget()
                 return True
     return False
-
-
-def _falls(point, before):
-    return point.residual < SHIFT.residual * before.residual
