@@ -23,14 +23,12 @@ from ismlit.geometry.span import directions_of
 from ismlit.kernels import Gaussian
 from ismlit.objectives.blocks import (
     SLICE_VALUES,
-    ClassGamma,
     DaskRows,
     IterableRows,
-    by_class,
-    class_table,
     drawn_rows,
     drawn_values,
 )
+from ismlit.objectives.class_sums import ClassGamma, by_class, class_table
 from ismlit.objectives.features import FeatureProblem, even_frequencies, waves
 
 LAZY_METHODS = frozenset(

@@ -19,7 +19,7 @@ from ismlit.estimators.weights import row_weights
 from ismlit.gamma import Gamma, label_gamma, response_gamma
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian
-from ismlit.objectives.blocks import class_gamma
+from ismlit.objectives.class_sums import class_gamma
 
 SLICES = (lambda m: is_integer_at_least(m, 2), "a whole number of at least 2")
 

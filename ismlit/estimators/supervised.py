@@ -19,7 +19,7 @@ from ismlit.estimators.validation import check_labels
 from ismlit.estimators.weights import row_weights
 from ismlit.gamma import label_gamma
 from ismlit.messages import warn
-from ismlit.objectives.blocks import class_gamma
+from ismlit.objectives.class_sums import class_gamma
 
 CLASS_WEIGHT = rule(DICT, one_of("balanced"), NONE)
 

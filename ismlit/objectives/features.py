@@ -4,7 +4,7 @@ With frequencies w_l of N(0, I / sigma^2) in q dimensions, K_ij is close to
 ``1/m sum_l cos(w_l' W'(x_i - x_j))``. They come from a scrambled Sobol sequence, which is far
 more even than random draws (Avron et al. 2016), and W is first turned to a frame that depends on
 its span alone. Gamma made of class labels has few distinct rows, so that sums over the samples
-of each class are all that J, its gradient and Phi need (`ismlit.objectives.blocks`); beside X,
+of each class are all that J, its gradient and Phi need (`ismlit.objectives.class_sums`); beside X,
 which may lie on disk as a numpy.memmap, memory is that of Gamma, of one d x 2m array a class and
 of some thousand rows. Where the classes are so many that these arrays are too large, the rows are
 visited twice: with the sums of the first visit the second one adds up the gradient alone.
@@ -26,7 +26,7 @@ from ismlit.gamma import Gamma, distinct_rows
 from ismlit.geometry.frames import fixed_signs, project_out
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Gaussian
-from ismlit.objectives.blocks import MOST_CLASSES, ArrayRows, ClassGamma, by_class
+from ismlit.objectives.class_sums import MOST_CLASSES, ArrayRows, ClassGamma, by_class
 from ismlit.objectives.pairs import Count, Samples
 from ismlit.objectives.plain import Problem
 

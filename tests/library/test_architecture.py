@@ -22,7 +22,9 @@ FOLDERS = {
     "geometry": "span frames second_order",
     "kernels": "_base _named",
     "": "messages datasets parallel plot grams gamma dependence bandwidth",
-    "objectives": "pairs protocol plain arrays normalized blocks features affinity joint parts",
+    "objectives": (
+        "pairs protocol plain arrays normalized class_sums blocks features affinity joint parts"
+    ),
     "solvers": "gradient_start lbfgs starts result climb ism certificate permutations alternate",
     "estimators": (
         "scikit parameters validation namespaces collections linear weights base importance "

@@ -30,7 +30,8 @@ from ismlit import (
 from ismlit.estimators.validation import check_label_kind
 from ismlit.geometry.frames import principal_angles
 from ismlit.kernels import Gaussian
-from ismlit.objectives.blocks import ArrayRows, DaskRows, class_gamma
+from ismlit.objectives.blocks import DaskRows
+from ismlit.objectives.class_sums import ArrayRows, class_gamma
 from ismlit.objectives.features import FeatureProblem, _sums
 
 dask = pytest.importorskip("dask")
@@ -132,7 +133,7 @@ def test_what_no_fit_can_visit_again_is_refused():
         model.fit(X)
     with pytest.raises(ValueError, match="only with random features"):
         SupervisedIKDR(2).fit(fine)
-    with pytest.raises(ValueError, match="sample_weight of SupervisedIKDR is not to be had"):
+    with pytest.raises(ValueError, match="sample_weight of SupervisedIKDR does not work for rows in blocks"):
         model.fit(fine, sample_weight=np.ones(600))
 
 

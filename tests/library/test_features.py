@@ -12,7 +12,7 @@ from ismlit.gamma import DenseGamma, Gamma, label_gamma
 from ismlit.geometry.frames import principal_angles
 from ismlit.kernels import Gaussian, Polynomial
 from ismlit.objectives import features
-from ismlit.objectives.blocks import class_gamma
+from ismlit.objectives.class_sums import class_gamma
 from ismlit.objectives.features import FeatureProblem, distinct_rows
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism
