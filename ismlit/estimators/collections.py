@@ -127,11 +127,11 @@ def _dispatched(name, method):
     def dispatched(self, *args, **options):
         given = [value for value in (*args, *options.values()) if value is not None]
         if given and issparse(given[0]):
-            who, (n, d) = type(self).__name__, given[0].shape
+            who, X = type(self).__name__, given[0]
             raise TypeError(
                 f"Sparse data was passed to {name}, and {who} centres what it reads: reduce it "
                 f"first, as in make_pipeline(TruncatedSVD(100), {who}()), or pass X.toarray(), "
-                f"which takes {n * d * 8 / 2**20:.3g} MiB"
+                f"which takes {np.prod(X.shape, dtype=float) * X.dtype.itemsize / 2**20:.3g} MiB"
             )
         are_collections = [*map(is_collection, given)]
         if not any(are_collections):

@@ -25,6 +25,7 @@ from ismlit.gamma import distinct_rows
 from ismlit.geometry.frames import fixed_signs
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Kernel
+from ismlit.memory import require_memory
 from ismlit.objectives.arrays import ArrayProblem
 from ismlit.objectives.features import MOST_CLASSES
 from ismlit.objectives.parts import as_problem
@@ -65,7 +66,7 @@ class DependentIKDR(Projection):
         """The Gram matrix (n, n) of the target y, as `score` holds it against K."""
         raise NotImplementedError
 
-    def _fit(self, X, y, sample_weight):
+    def _fit(self, X, y, sample_weight, place=None):
         if sample_weight is not None:
             counted = sample_weight > 0
             X, y, sample_weight = X[counted], y[counted], sample_weight[counted]
@@ -80,9 +81,9 @@ class DependentIKDR(Projection):
         self.kernel_ = self._kernel(X_centred, q, sample_weight)
         how = self.n_jobs, self.random_features, self.random_state
         problem = as_problem(centred, gamma, self.kernel_, *how)
-        if "_place" in vars(self):  # of arrays of another library
+        if place is not None:  # of arrays of another library
             given = problem.X, problem.gamma, problem.kernel, self.n_jobs
-            problem = ArrayProblem(*given, place=self._place)
+            problem = ArrayProblem(*given, place=place)
         return self._solve(problem, q, sample_weight)
 
     def _solve(self, problem, q, sample_weight=None):
@@ -146,6 +147,11 @@ class DependentIKDR(Projection):
         float
             0 where the kernel, or y, is constant on these rows.
 
+        Raises
+        ------
+        MemoryError
+            If the Gram matrices of so many rows are larger than the memory of this machine.
+
         Warns
         -----
         UserWarning
@@ -162,6 +168,8 @@ class DependentIKDR(Projection):
         rows, target = validate_data(
             self, X, y, dtype=FLOATS, reset=False, ensure_min_samples=2, **self._target_options
         )
+        cure = "score a sample of the rows, or give X and y as Dask collections"
+        require_memory(f"score of {type(self).__name__}", cure, len(rows), 5)
         L = self._target_gram(target)
         centred, kernel = rows - self.mean_, self.kernel_
         if kernel.is_relative:  # bandwidths of the new rows, by the same rule

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.utils import gen_batches
 
 from ismlit.estimators.clusters import normalize_rows
 from ismlit.grams import betas, gram
 from ismlit.kernels import Gaussian
+from ismlit.memory import batches
 from ismlit.objectives.joint import JointProblem
 
 
@@ -75,7 +75,7 @@ class NystroemEmbedding:
             Their embedding.
         """
         found = []
-        for rows in gen_batches(len(Z), 4096):
+        for rows in batches(len(Z), len(self.points)):
             K = self._kernel(Z[rows])
             if self.local:
                 K = self._brought_near(K, Z[rows])
@@ -99,7 +99,7 @@ class NystroemEmbedding:
         """
         if not self.local:
             return np.ones(len(Z), dtype=bool)
-        sums = [self._kernel(Z[rows]).sum(axis=1) for rows in gen_batches(len(Z), 4096)]
+        sums = [self._kernel(Z[rows]).sum(axis=1) for rows in batches(len(Z), len(self.points))]
         return ~_underflows(np.concatenate(sums))
 
     def _brought_near(self, K, Z):

@@ -39,6 +39,23 @@ def place_of(X: Any) -> Place | None:
     return Place(xp, device)
 
 
+def split_place(*given: Any) -> tuple[Any, ...]:
+    """Return the library and the device of arrays, and the arrays as those of numpy.
+
+    Parameters
+    ----------
+    *given : object
+        X, and what came with it.
+
+    Returns
+    -------
+    tuple (place, X, ...)
+        With None for the place, and all as it came, where `place_of` X is None.
+    """
+    place = place_of(given[0])
+    return place, *(given if place is None else map(_to_numpy_if_array, given))
+
+
 def in_numpy(estimator: Any) -> Any:
     """Return an estimator that holds numpy arrays: itself where it does already, else a copy.
 
@@ -67,7 +84,7 @@ def call_with_arrays(name, method, estimator, args, options, place):
     name : str
         The name of the method.
     method : callable
-        The method, which takes numpy arrays.
+        The method, which takes numpy arrays; `fit` takes these, too.
     estimator : estimator
         Whose method it is.
     args, options : list, dict
@@ -95,20 +112,16 @@ def call_with_arrays(name, method, estimator, args, options, place):
         )
     if name == "transform":
         return _transform(estimator, place, *args, **options)
-    given = [_to_numpy_if_array(value) for value in args]
-    options = {key: _to_numpy_if_array(value) for key, value in options.items()}
     if name != "fit":
-        return place.put(method(in_numpy(estimator), *given, **options))
+        args = [_to_numpy_if_array(value) for value in args]
+        options = {key: _to_numpy_if_array(value) for key, value in options.items()}
+        return place.put(method(in_numpy(estimator), *args, **options))
     if estimator.random_features is not None:
         raise ValueError(
             f"random_features of {estimator_name} are computed in numpy, and X is of {place}: "
             "leave random_features out for an exact fit there, or give X and y as numpy arrays"
         )
-    estimator._place = place
-    try:
-        method(estimator, *given, **options)
-    finally:
-        del estimator._place
+    method(estimator, *args, **options)
     for key, value in vars(estimator).items():
         if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
             setattr(estimator, key, place.put(value))

@@ -14,6 +14,7 @@ from ismlit.estimators.base import all_or_nothing, column_std
 from ismlit.estimators.collections import fit_collections, is_blocks, is_collection
 from ismlit.estimators.dependent import COMPONENTS, DependentIKDR
 from ismlit.estimators.linear import FLOATS
+from ismlit.estimators.namespaces import split_place
 from ismlit.estimators.parameters import NONE, check_parameters, is_integer_at_least, rule
 from ismlit.estimators.weights import row_weights
 from ismlit.gamma import Gamma, label_gamma, response_gamma
@@ -115,11 +116,12 @@ class ResponseIKDR(DependentIKDR):
         check_parameters(self, n_components=COMPONENTS, n_slices=rule(SLICES, NONE))
         if is_collection(X) or is_blocks(X, y):
             return fit_collections(self, X, y, sample_weight, slice_starts)
+        place, X, y, sample_weight = split_place(X, y, sample_weight)
         refuse_words(y)
         rows, target = validate_data(
             self, X, y, dtype=FLOATS, ensure_min_samples=2, **self._target_options
         )
-        return self._fit(rows, target, row_weights(sample_weight, None, rows, target))
+        return self._fit(rows, target, row_weights(sample_weight, None, rows, target), place)
 
     def _gamma(self, y, sample_weight):
         Y = y.reshape(len(y), -1).astype(float)

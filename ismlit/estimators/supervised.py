@@ -14,6 +14,7 @@ from ismlit.estimators.base import all_or_nothing
 from ismlit.estimators.collections import fit_collections, is_blocks, is_collection
 from ismlit.estimators.dependent import COMPONENTS, DependentIKDR
 from ismlit.estimators.linear import FLOATS
+from ismlit.estimators.namespaces import split_place
 from ismlit.estimators.parameters import DICT, NONE, check_parameters, one_of, rule
 from ismlit.estimators.validation import check_labels
 from ismlit.estimators.weights import row_weights
@@ -198,10 +199,11 @@ class SupervisedIKDR(DependentIKDR):
         check_parameters(self, n_components=COMPONENTS, class_weight=CLASS_WEIGHT)
         if is_collection(X) or is_blocks(X, y):
             return fit_collections(self, X, y, sample_weight)
+        place, X, y, sample_weight = split_place(X, y, sample_weight)
         rows, labels = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
         self.classes_ = check_labels(labels)
         weights = row_weights(sample_weight, self.class_weight, rows, labels)
-        return self._fit(rows, labels, weights)
+        return self._fit(rows, labels, weights, place)
 
     def _gamma(self, y, sample_weight):
         if self.random_features is not None and sample_weight is None:

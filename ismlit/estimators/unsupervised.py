@@ -81,9 +81,10 @@ class UnsupervisedIKDR(ClusteringIKDR):
     Notes
     -----
     The embedding needs all pairs of rows, so that time grows with their square: 1000 rows of ten
-    columns in three clusters took 2 seconds of one core, 4000 took 6 (`KDAC` 3 and 14). Up to
-    16,000 rows the kernel matrix is kept, in at most 1 GiB; beyond that each product with it
-    computes it anew. Of more rows fit a sample, and `predict` the others.
+    columns in three clusters took 2 seconds of one core, 4000 took 6 (`KDAC` 3 and 14), so that
+    50,000 take a quarter of an hour. Up to 16,000 rows half of the kernel matrix is kept, in at
+    most 1 GiB; beyond that each product with it computes it anew, and memory is linear in the
+    rows. Where that takes too long, fit a sample of the rows and `predict` the others.
 
     References
     ----------

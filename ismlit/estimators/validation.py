@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ismlit.gamma import known_labels, labels_of_a_column
 from ismlit.messages import warn
+from ismlit.objectives.arrays import to_numpy
 
 
 def check_labels(y: Any) -> np.ndarray:
@@ -217,8 +218,8 @@ def explain_column(X: Any, error: BaseException) -> None:
         return
     names = [] if hasattr(X, "dask") else [*getattr(X, "columns", ())]
     table = [np.asarray(X[name]) for name in names]
-    if isinstance(X, np.ndarray | list | tuple):
-        table = [*np.asarray(X).T]
+    if isinstance(X, list | tuple) or hasattr(X, "__dlpack__"):
+        table = [*to_numpy(X).T]
     for number, values in enumerate(table):
         fault = _fault(values) if values.ndim == 1 else None
         if fault is not None:
@@ -272,7 +273,7 @@ def explain_target(y: Any, error: BaseException) -> None:
     about = isinstance(error, ValueError) and GAPS.match(str(error))
     if not about or y is None or hasattr(y, "dask"):
         return
-    for row, values in enumerate(np.asarray(y)):
+    for row, values in enumerate(to_numpy(y)):
         for value in np.atleast_1d(values):
             number = np.nan if type(value).__name__ == "NAType" else value
             if isinstance(number, Real) and not math.isfinite(number):

@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from ismlit.gamma import centre
 from ismlit.geometry.frames import project_out, top_eigenvectors
 from ismlit.grams import ConstantKernelError, gram
+from ismlit.memory import require_memory
 from ismlit.objectives.pairs import Pairs
 
 DENSE_SAMPLES = 1500  # With more samples the affinity is not formed.
@@ -164,6 +165,8 @@ class Affinity:
         ValueError
             If there is no room for k columns: at most n less the rank of `away`, less one if
             centred.
+        MemoryError
+            If Lanczos' method finds no eigenvectors, and the matrix is larger than the memory.
         """
         n = self.n
         if not 1 <= k <= n:
@@ -181,6 +184,8 @@ class Affinity:
             if values is None:
                 values, U = self._by_lanczos(k)
         if values is None:
+            cure = "widen the bandwidth, or take a sample of the rows"
+            require_memory("an embedding by all eigenvectors", cure, n, 5, self.dtype.itemsize)
             A = self.dense()
             values, U = top_eigenvectors((A + A.T) / 2, k)
         self._require_signal(values)

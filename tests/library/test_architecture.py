@@ -21,7 +21,7 @@ PACKAGE = Path(ismlit.__file__).parent
 FOLDERS = {
     "geometry": "span frames second_order",
     "kernels": "_base _named",
-    "": "messages datasets parallel plot grams gamma dependence bandwidth",
+    "": "messages memory datasets parallel plot grams gamma dependence bandwidth",
     "objectives": (
         "pairs protocol plain arrays normalized class_sums blocks features affinity joint parts"
     ),

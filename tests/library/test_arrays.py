@@ -105,7 +105,6 @@ def test_a_fit_is_that_of_numpy(make, dispatch):
     )
     again = make(2, init=model.W_).fit(*given)
     assert again.n_iter_ == 1  # W_ as it came is a start
-    assert not hasattr(model, "_place")
 
 
 def test_rows_of_numpy_come_back_as_numpy(dispatch):
@@ -134,6 +133,12 @@ def test_what_cannot_be_done_is_refused(dispatch):
     with pytest.raises(ValueError, match="n_components = 20 must be at most"):
         model.set_params(n_components=20).fit(A, b)
     assert vars(model) == before | dict(n_components=20)
+    unknown, gap = X.copy(), np.where(np.arange(178) == 5, np.nan, y)
+    unknown[7, 3] = np.nan
+    with pytest.raises(ValueError, match="Input X contains NaN, in column 3, row 7"):
+        SupervisedIKDR(2).fit(strict.asarray(unknown), b)
+    with pytest.raises(ValueError, match="Input y contains NaN, in row 5"):
+        ResponseIKDR(2).fit(A, strict.asarray(gap))
     with pytest.raises(ValueError, match="expecting 13 features"):
         SupervisedIKDR(2).fit(A, b).transform(strict.asarray(X[:, :3]))
 

@@ -171,8 +171,10 @@ def test_an_error_of_another_kind_is_left_alone():
 )
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.coo_array])
 def test_of_sparse_rows_an_error_names_the_cure(kind, form):
-    with pytest.raises(TypeError, match=f"Sparse.*{kind.__name__}.*TruncatedSVD.*0.0153 MiB"):
-        kind().fit(form((200, 10)), np.arange(200.0))
+    for dtype, size in (np.float64, "0.0153"), (np.float32, "0.00763"):
+        cure = f"Sparse.*{kind.__name__}.*TruncatedSVD.*takes {size} MiB"
+        with pytest.raises(TypeError, match=cure):
+            kind().fit(form((200, 10), dtype=dtype), np.arange(200.0))
 
 
 def test_the_cure_for_sparse_rows_serves():

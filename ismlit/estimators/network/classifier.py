@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -48,10 +48,13 @@ from ismlit.estimators.parameters import (
 from ismlit.estimators.scikit import BaseEstimator, ClassifierMixin
 from ismlit.estimators.validation import check_labels
 from ismlit.grams import gram
+from ismlit.memory import batches, require_memory
 from ismlit.messages import warn
 
 RIDGES = (np.inf, *(10.0**-k for k in range(1, 11)))
 BANDWIDTHS = ("normalized_hsic", "hsic")
+COPIES = {(True, False): 1, (True, True): 4, (False, False): 4, (False, True): 9}
+"""Arrays of n x n numbers at one time, by whether growth stops early and goes beyond a layer."""
 
 
 class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
@@ -102,7 +105,8 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         once one has helped.
     random_features : int, optional
         Pass so many random Fourier frequencies to the next layer (twice as many columns), in time
-        linear in the samples. The exact feature space takes quadratic memory and cubic time.
+        linear in the samples. The exact feature space takes quadratic memory and cubic time: see
+        Notes for where it ends.
     tol : float, default=1e-3
         Of ISM, in each layer.
     max_iter : int, default=20
@@ -141,6 +145,8 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     ------
     ValueError
         For a parameter that breaks its rule, X that is not finite, or y that is a response.
+    MemoryError
+        If the exact feature space of so many rows is larger than the memory of this machine.
 
     Warns
     -----
@@ -159,9 +165,11 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     -----
     Scale the features first. The score of rows held out takes probabilities by a softmax of five
     times the cosines. Without random features 1000 rows of ten columns took half a second of one
-    core, 4000 took 9. With early stopping a bandwidth is searched on 150 rows, and ISM is run on
-    at most 2000. Without it, with random features and more than 2000 samples, HSIC is measured on
-    1000.
+    core, 4000 took 9; memory holds 4 arrays of n x n numbers at one time (9 without early
+    stopping), so 10,000 rows take 3 GiB and 50,000 take 75. What does not fit is refused: give
+    `random_features`, such as 256, or fit a sample of the rows. With early stopping a bandwidth is
+    searched on 150 rows, and ISM is run on at most 2000. Without it, with random features and more
+    than 2000 samples, HSIC is measured on 1000.
 
     References
     ----------
@@ -243,6 +251,8 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         ------
         ValueError
             For a parameter that breaks its rule, X that is not finite, or y that is a response.
+        MemoryError
+            If the exact feature space of so many rows is larger than the memory of this machine.
         """
         check_parameters(
             self,
@@ -264,6 +274,10 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         width = self.n_components
         if width is not None and width > X.shape[1]:
             raise ValueError(f"n_components = {width} must be at most n_features = {X.shape[1]}")
+        if self.random_features is None:
+            cure = "give random_features=256, or fit a sample of the rows"
+            copies = COPIES[self.early_stopping, self.max_layers > 1]
+            require_memory(f"an exact {type(self).__name__}", cure, len(X), copies)
         features = Centred(X.mean(axis=0))
         R = features(X)
         if not 1e-50 < np.abs(R).max() < 1e50 and R.any():
@@ -470,7 +484,7 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         """Log cosines with the class means (n, k), and what `class_weight` adds to them."""
         Z, kernel = self._images(X)[0], self.layers_[-1].kernel
         known = self._points, self._index, kernel, self._sizes
-        cosines = [log_cosines(Z[rows], *known) for rows in gen_batches(len(Z), 4096)]
+        cosines = [log_cosines(Z[rows], *known) for rows in batches(len(Z), len(self._points))]
         return np.vstack(cosines) + self._prior
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -27,6 +27,7 @@ from ismlit.grams import (
     squared_distances,
 )
 from ismlit.kernels import Gaussian
+from ismlit.memory import batches
 from ismlit.objectives.features import even_frequencies, waves
 from ismlit.objectives.parts import as_problem
 from ismlit.objectives.plain import Problem
@@ -241,7 +242,8 @@ class Layer:
         array of shape (n, q)
             Their images.
         """
-        return self.features(Z) @ self.W
+        parts = [self.features(Z[rows]) @ self.W for rows in batches(len(Z), len(self.W))]
+        return np.vstack(parts)
 
     def __repr__(self):
         width, sigma = self.W.shape[1], self.kernel.sigma
