@@ -110,6 +110,12 @@ def printed_quality(claim_id):
     )
 
 
+@about("txt-3.5-lower-cost")
+def of_webkb(claim_id):
+    """Printed cells of SM and ISM from the spectral start."""
+    return {method: PRINTED["WebKb", method, "SI"] for method in ("SM", "ISM")}
+
+
 def _per_turn(method, reading, counted):
     found = [AT[n, method, "SI", reading] for n in SETS]
     return float(np.median([row[counted][0] / row["turns"][0] for row in found]))
