@@ -1,9 +1,12 @@
 """`check` can fail, and shows what it was given."""
 
+import json
 import re
 
+import numpy as np
 import pytest
 from ismlit_book import check, counterexample, from_print, one_case, recomputed
+from ismlit_book.record import cells as cells_
 from ismlit_book.record import checking
 from ismlit_book.record.evidence import Evidence
 from ismlit_book.record.ledger import UNCHECKED, VERDICTS, Claim, ClaimError
@@ -105,6 +108,31 @@ def test_claims_of_one_verdict_share_a_badge_and_have_a_line_each():
     badge = checking.Badge(("a", "b"), "holds", [Evidence("derived", True)])
     assert badge.text() == "a: holds · derived\nb: holds · derived"
     assert re.findall(r'ledger\.html#claim-(\w+)"', badge.html()) == ["a", "b"]
+
+
+def test_numbers_for_notes_are_stored_beside_the_badge(tiny, monkeypatch):
+    stored = []
+    monkeypatch.setattr(checking, "_show", lambda badges, numbers: stored.append(numbers))
+    check("holds", YES)
+    check("holds", "definition", YES, numbers={"r": "0.55", "sizes": (np.int64(3), 4)})
+    fields = {"r": "0.55", "sizes": [3, 4]}
+    assert stored == [{}, {"holds": fields, "definition": fields}]
+
+
+@pytest.mark.parametrize("value", [0.55, np.float64(0.55), ["0.5", 0.55], None])
+def test_a_number_for_a_note_says_how_it_is_rounded(tiny, value):
+    with pytest.raises(TypeError, match="r must be rounded"):
+        check("holds", YES, numbers={"r": value})
+
+
+def test_notes_read_the_numbers_of_executed_cells(tmp_path, monkeypatch):
+    monkeypatch.setattr(cells_, "pages", lambda: tmp_path)
+    outputs = [{"data": {checking.NUMBERS: {"eq-1": {name: "1"}}}} for name in "ab"]
+    book = dict(cells=[dict(cell_type="code", source=[], outputs=outputs)])
+    (tmp_path / "one.ipynb").write_text(json.dumps(book), encoding="utf-8")
+    cells_.numbers.cache_clear()
+    assert cells_.numbers() == {"eq-1": {"a": "1", "b": "1"}}
+    cells_.numbers.cache_clear()
 
 
 def test_evidence_names_a_table_that_was_read():

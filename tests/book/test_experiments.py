@@ -871,6 +871,26 @@ def test_cells_of_table_6_1_can_fail():
     assert [cell for cell, comes in judge().items() if not comes] == ["test"]
 
 
+def test_no_spread_of_the_folds_lets_a_wrong_value_of_table_6_1_pass():
+    """Two standard errors of folds that are worlds apart are wider than any margin."""
+    row = {
+        "L": "5",
+        "L sd": "90",
+        "MSE": "100",
+        "MSE sd": "9e4",
+        "T": "0.5",
+        "T sd": "9",
+        "sigma": "1",
+    }
+    far = {"L": [1.0, 15.0], "MSE": [0.0, 900.0], "T": [0.0, 1.9], "sigma": [0.1, 9.0]}
+    close = {"L": [1.0, 11.0], "MSE": [0.0, 240.0], "T": [0.0, 1.2], "sigma": [0.1, 2.4]}
+    for key in far:
+        error = 2 * np.sqrt(np.var(far[key]) / 2 + float(row.get(f"{key} sd") or 0) ** 2 / 10)
+        assert error > abs(np.mean(far[key]) - float(row[key]))
+        assert not table_6_1.near(far, row, key)
+        assert table_6_1.near(close, row, key)
+
+
 def test_a_printed_cell_takes_the_first_reading_that_is_near():
     rows = [
         {"set": "Wine", "method": "k-means", "data": form, "where": "all", "NMI": values}

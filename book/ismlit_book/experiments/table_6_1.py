@@ -304,6 +304,14 @@ MARGIN = {key: (0.03, 0.0) for key in CELLS} | {
     "CE": (0.03, 0.15),
 }
 """What other folds, features and steps may change: a least margin, and a share of the number."""
+SPREAD = dict.fromkeys(CELLS, (0.1, 0.0)) | {
+    "L": (1.0, 0.0),
+    "sigma": (0.0, 0.15),
+    "MSE": (0.03, 0.5),
+    "CE": (0.03, 0.5),
+}
+"""What two standard errors add to it at most, as a number or a share of the printed one: a cell
+whose folds differ by more than their mean says nothing of that mean."""
 PROGRAM = "program"
 OTHERS = {
     "H": [STOPPED, "H, as described", "H, as described, normalised", "H, as described, exact"],
@@ -334,16 +342,15 @@ def values(row, reading, stored, program):
 def near(found, row, key):
     """Whether a printed cell comes out; two standard errors of both means are allowed as well.
 
-    For what lies between 0 and 1 they are at most 0.1.
+    They add at most what `SPREAD` says, so that no spread of the folds lets every value pass.
     """
     here = [value for value in found.get(key, []) if value is not None]
     if not here:
         return False
     said, spread = float(row[key]), float(row.get(f"{key} sd") or 0)
     error = 2 * np.sqrt(np.var(here) / len(here) + spread**2 / 10)
-    least, share = MARGIN[key]
-    most = np.inf if key in ("L", "sigma", "MSE", "CE") else 0.1
-    return bool(abs(np.mean(here) - said) <= max(least, share * said) + min(error, most))
+    margin, most = (max(least, share * said) for least, share in (MARGIN[key], SPREAD[key]))
+    return bool(abs(np.mean(here) - said) <= margin + min(error, most))
 
 
 def judge(row, reading, stored, program):

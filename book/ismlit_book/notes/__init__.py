@@ -1,9 +1,11 @@
 """Numbers in the notes of the ledger: computed from what is stored, when a note is read.
 
-A note of ``claims`` is a template. ``{cost:.1f}`` is a field; the modules of this folder have, for
-each claim with fields, a function that computes them from ``results`` (recomputed), ``thesis``
-(printed) and the settings of the experiments. What the note takes as given stands between ``⟦`` and
-``⟧``: the numbers of an example, a definition or a quotation. `typed` finds every other number.
+A note of ``claims`` is a template. ``{cost:.1f}`` is a field. Fields have two sources. The modules
+of this folder have functions that compute them from ``results`` (recomputed), ``thesis`` (printed)
+and the settings of the experiments; and the cell that checks a claim stores what it computed, by
+``check(..., numbers={"cost": f"{cost:.1f}"})``. What the note takes as given stands between ``⟦``
+and ``⟧``: the numbers of an example, a definition, a bound or a quotation. `typed` finds every
+other number.
 """
 
 import re
@@ -47,12 +49,17 @@ def fields(claim_id):
     Raises
     ------
     KeyError
-        If no function is registered for the claim.
+        If no function is registered for the claim and no cell has stored a number of it.
     """
+    from ismlit_book.record.cells import numbers
+
     for module in MODULES:
         if claim_id not in _FIELDS:
             import_module(f"ismlit_book.notes.{module}")
-    return _FIELDS[claim_id](claim_id)
+    stored = numbers().get(claim_id, {})
+    if not stored or claim_id in _FIELDS:
+        return stored | _FIELDS[claim_id](claim_id)
+    return stored
 
 
 def filled(claim_id, template):

@@ -90,6 +90,13 @@ def spectralnet_untuned(claim_id):
     return dict(off=off, below={n: -v for n, v in off.items()}, least=-min(rest), searched=searched)
 
 
+@about("new-search-by-loss")
+def picked_by_loss(claim_id):
+    """The numbers of neighbours with the least loss, of 2 and more, in any run."""
+    losses = [each for row in results("table-4.2") if "losses" in row for each in row["losses"]]
+    return dict(picked=" or ".join(map(str, sorted({int(np.argmin(v)) + 2 for v in losses}))))
+
+
 # ---------------------------------------------------------------- Tables 4.3 and 4.4
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ismlit_book import results
-from ismlit_book.experiments import table_6_1
+from ismlit_book.experiments import program_6_2, table_6_1
 from ismlit_book.experiments.table_D_7 import printed_widths
 from ismlit_book.notes import WORDS, about
 from ismlit_book.notes.table_6_1 import PRINTED
@@ -79,11 +79,27 @@ def cross_entropy_on_face(claim_id):
     return dict(CE=f"{row['test']} ± {row['test sd']}")
 
 
+@about("txt-6.5-mse-ce")
+def above_equal_outputs(claim_id):
+    """The printed CE of the MSE nets on Face, less that of twenty equal outputs."""
+    return dict(above=float(PRINTED["face", "MSE"]["CE"]) - np.log(20))
+
+
 @about("fig-D.15")
 def cross_entropy_of_the_last_layer(claim_id):
     """Of the program's networks on Face."""
     rows = {r["set"]: r for r in results("program-6.1") if r["method"] == "H"}
     return dict(CE=np.mean([fold["CE"][-1] for fold in rows["face"]["sequences"]]))
+
+
+@about("txt-D.8-sigma", "new-fig-6.2-jump")
+def settings_of_figures(claim_id):
+    """The bandwidth that measures H, the end of the grid of the others, and the cosines."""
+    return dict(
+        measures=program_6_2.MEASURING,
+        smallest=program_6_2.SMALLEST,
+        features=f"{program_6_2.FEATURES:,}".replace(",", " "),
+    )
 
 
 @about("txt-D.7-expand")

@@ -11,7 +11,11 @@ from ismlit_book.notes import WORDS, about
 PRINTED = {(r["set"], r["method"]): r for r in printed("table-6.1")}
 ROWS = {f"tab-6.1-{name}-{method}": (name, method) for name, method in PRINTED}
 WIDTHS = {f"tab-D.7-{name}": name for name in table_6_1.SETS}
-HERE = {"sigma": "The smallest sigma is {:.2f} here.", "test": "Test is {:.2f} here."}
+HERE = {
+    "sigma": "The smallest sigma is {:.2f} here.",
+    "test": "Test is {:.2f} here.",
+    "MSE": "MSE is {:.0f} here.",
+}
 
 
 @about(*ROWS)

@@ -6,10 +6,12 @@ import io
 import json
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from ismlit_book.files import pages
+from ismlit_book.record.checking import NUMBERS
 from ismlit_book.record.evidence import GENERAL, KNOWN
 from ismlit_book.record.ledger import SCOPES, VERDICTS, ClaimError, ledger
 
@@ -79,6 +81,21 @@ def _badges(cell):
         for line in "".join(data["text/plain"]).splitlines():
             if match := BADGE.match(line):
                 yield match[1], match[3], (match[4] or "").strip()
+
+
+@cache
+def numbers():
+    """{claim: {field: text}}, results that cells stored beside their badges for the notes."""
+    found = {}
+    for path in sorted(pages().rglob("*.ipynb")):
+        text = path.read_text(encoding="utf-8")
+        if NUMBERS not in text or "checkpoint" in str(path):
+            continue
+        outputs = (o for c in json.loads(text)["cells"] for o in c.get("outputs", []))
+        for stored in (o.get("data", {}).get(NUMBERS, {}) for o in outputs):
+            for claim_id, fields in stored.items():
+                found.setdefault(claim_id, {}).update(fields)
+    return found
 
 
 def known_by_scope(how=None):

@@ -4,14 +4,18 @@ import os
 import sys
 from html import escape
 from itertools import groupby
+from numbers import Integral
 from pathlib import Path
 
 from ismlit_book.files import pages
 from ismlit_book.record.evidence import KNOWN, Evidence
 from ismlit_book.record.ledger import SIGNS, ClaimError, ledger
 
+NUMBERS = "application/vnd.ismlit.numbers+json"
+"""Under this type a badge stores, beside what it shows, the numbers that notes read."""
 
-def check(*ids_and_evidence, against=None):
+
+def check(*ids_and_evidence, against=None, numbers=None):
     """Hold evidence against the ledger, and show a badge: one for claims of the same verdict.
 
     Parameters
@@ -22,11 +26,16 @@ def check(*ids_and_evidence, against=None):
     against : Evidence, optional
         For "holds as corrected": the `counterexample` to the printed form. The other evidence is
         for the corrected one.
+    numbers : dict, optional
+        Results that the notes of these claims name, {field: text, whole number, or a list of
+        those}. They are stored beside the badge, and the notes read them from there.
 
     Raises
     ------
     ClaimError
         If the evidence contradicts the ledger, or is of a kind that cannot carry the verdict.
+    TypeError
+        If evidence is none, or a number is one that the last digits of a machine decide.
 
     Examples
     --------
@@ -41,6 +50,7 @@ def check(*ids_and_evidence, against=None):
     for value in [*evidence, *([against] if against is not None else [])]:
         if not isinstance(value, Evidence):
             raise TypeError(f"evidence must be derived(...), drawn(...), ..., got {value!r}")
+    told = {name: _as_told(name, value) for name, value in (numbers or {}).items()}
     found = outcome(evidence, against)
     for claim_id in ids:
         if claim_id not in ledger():
@@ -49,7 +59,17 @@ def check(*ids_and_evidence, against=None):
         if verdict not in found:
             raise ClaimError(f"{claim_id}: the ledger says {verdict!r}, the evidence {found}")
     by_verdict = groupby(ids, key=lambda claim_id: ledger()[claim_id].verdict)
-    _show([Badge(tuple(alike), verdict, evidence) for verdict, alike in by_verdict])
+    badges = [Badge(tuple(alike), verdict, evidence) for verdict, alike in by_verdict]
+    _show(badges, {claim_id: told for claim_id in ids} if told else {})
+
+
+def _as_told(name, value):
+    """A number as it is stored: a text or a whole number, or a list of such."""
+    if isinstance(value, (list, tuple)):
+        return [_as_told(name, each) for each in value]
+    if isinstance(value, (str, Integral)):
+        return value if isinstance(value, str) else int(value)
+    raise TypeError(f'{name} must be rounded, as in f"{{value:.2f}}", or whole: got {value!r}')
 
 
 def outcome(evidence, against=None):
@@ -132,7 +152,7 @@ def _to_the_root():
     return "../" * len(here.relative_to(pages()).parts) if here.is_relative_to(pages()) else ""
 
 
-def _show(badges):
+def _show(badges, numbers):
     """As HTML where a notebook runs, else as text."""
     text = "\n".join(badge.text() for badge in badges)
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
@@ -142,4 +162,5 @@ def _show(badges):
     from IPython.display import display
 
     html = "\n".join(badge.html() for badge in badges)
-    display({"text/plain": text, "text/html": html}, raw=True)
+    stored = {NUMBERS: numbers} if numbers else {}
+    display({"text/plain": text, "text/html": html} | stored, raw=True)
