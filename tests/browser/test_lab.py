@@ -108,8 +108,8 @@ def test_a_notebook_just_opened_has_nothing_to_be_saved(lab, window):
     """The kernel says which language it speaks; that is no change."""
     page = PAGES[1]
     window.goto(f"{lab}lab/tree/{page}.ipynb?reset", wait_until="load")
-    window.locator('[data-status="idle"]').first.wait_for(timeout=60_000)
-    window.wait_for_timeout(1000)
+    window.locator('.jp-NotebookPanel [data-status="idle"]').first.wait_for(timeout=60_000)
+    window.wait_for_timeout(4000)  # after the kernel's answer
     assert window.locator(".jp-mod-dirty").count() == 0
     window.locator(".jp-RenderedMarkdown h1").first.dblclick()
     window.keyboard.type("x")
