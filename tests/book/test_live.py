@@ -90,7 +90,8 @@ def film_of(text):
 
 
 def frames_of(text):
-    return film_of(text)["frames"]
+    film = film_of(text)
+    return ["".join(film["parts"][number] for number in frame) for frame in film["frames"]]
 
 
 def test_slides_say_where_their_panels_stand_on_a_phone():

@@ -9,6 +9,7 @@ and is tested against them.
 
 import base64
 import json
+import re
 import warnings
 
 import numpy as np
@@ -22,6 +23,8 @@ from ismlit_book.methods.measures import class_table
 
 HEAVIEST_FRAME = 40_000
 """Characters beyond which the frames of `slides` are pictures."""
+
+BETWEEN = re.compile(r"(?<=>)(?=<)")
 
 
 def example():
@@ -134,8 +137,8 @@ def slides(draw, values, name, alt, shown=0):
     >>> from matplotlib.figure import Figure
     >>> from ismlit_book.figures.live import slides
     >>> moved = slides(lambda s: Figure(figsize=(2, 1)), [0.5, 1.0], "bandwidth", "nothing")
-    >>> moved.data.count("<svg data"), moved.data.count("data:image/png")  # and the one that is still
-    (2, 1)
+    >>> moved.data[:20], moved.data.count("data:image/png")  # the one that is still
+    ('<div class="slides" ', 1)
     """
     import matplotlib.pyplot as plt
     from IPython.display import HTML
@@ -158,9 +161,18 @@ def slides(draw, values, name, alt, shown=0):
     given |= dict(
         column=bool(stacked and stacked["column"]), labels=json.dumps(list(map(str, values)))
     )
-    film = dict(frames=drawings if is_light else pictures, stacked=stacked)
-    given["film"] = json.dumps(film).replace("</", r"<\/")
+    parts, frames = _shared(drawings if is_light else pictures)
+    film = dict(parts=parts, frames=frames, stacked=stacked)
+    given["film"] = json.dumps(film, separators=(",", ":")).replace("</", r"<\/")
     return HTML(render("slides.html.j2", still=pictures[shown], **given))
+
+
+def _shared(frames):
+    """The elements of all frames, each of them once, and their numbers in each frame."""
+    numbers = {}
+    number = lambda element: numbers.setdefault(element, len(numbers))
+    found = [[number(element) for element in BETWEEN.split(frame)] for frame in frames]
+    return list(numbers), found
 
 
 def _below_each_other(boxes, width, dpi):

@@ -1,6 +1,7 @@
 document.querySelectorAll(".slides:not([data-ready])").forEach(root => {
   root.dataset.ready = 1;
-  const {frames, stacked} = JSON.parse(root.querySelector("script").textContent);
+  const {parts, frames: numbers, stacked} = JSON.parse(root.querySelector("script").textContent);
+  const frames = numbers.map(frame => frame.map(number => parts[number]).join(""));
   const labels = JSON.parse(root.dataset.labels), phone = matchMedia("(max-width: 599px)");
   const image = root.querySelector("img"), last = frames.length - 1;
   const ink = getComputedStyle(root).color.match(/\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0);
