@@ -39,7 +39,7 @@ book: $(STAMP) ## execute every notebook, build the book, say where to open it
 	$(PY) -m tools.build_book --execute --jobs $(JOBS)
 
 lab: $(STAMP) ## open the notebooks in JupyterLab
-	$(PY) -m jupyterlab book/intro.ipynb
+	$(PY) -m jupyterlab --ServerApp.contents_manager_class=tools.lab.Contents book/intro.ipynb
 
 pdf: $(STAMP) ## print the built book as PDF, by pages and as one file (needs Chromium)
 	$(PY) -m tools.print_book

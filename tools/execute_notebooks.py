@@ -22,6 +22,7 @@ from tools.warm_kernels import warm
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 300  # seconds a cell
+LANGUAGE = {"file_extension": ".py", "name": "python"}  # a kernel names its version as well
 FIGURES = "from ismlit_book.figures.display import register; register(); del register"
 
 
@@ -43,7 +44,7 @@ def normalise(notebook):
         "language": "python",
         "name": "python3",
     }
-    notebook.metadata["language_info"] = {"file_extension": ".py", "name": "python"}
+    notebook.metadata["language_info"] = dict(LANGUAGE)
     notebook.metadata.pop("widgets", None)
     count = 0
     for cell in notebook.cells:

@@ -9,6 +9,9 @@ import contextlib
 import html
 import re
 
+from ismlit_book.figures.stacking import NARROW, WIDE
+from ismlit_book.figures.stacking import stacked as below_each_other
+
 from tools.site.columns import aligned
 from tools.site.templates import render
 
@@ -42,14 +45,13 @@ BESIDE = re.compile(rf"\({INLINE}[,.;:!?)’”]*|{INLINE}[,.;:!?)’”]+")
 PICTURE = re.compile(r'<img [^>]*?src="[./]*_images/([^"]+)"[^>]*>')
 SIZE = re.compile(r'\bwidth(?:="|: )(\d+)[^>]*?\bheight(?:="|: )(\d+)')
 LATER = 'loading="lazy"'
-WIDE = 700  # pixels from which on a picture's words are too small on a phone, unless it scrolls
-NARROW = 500  # and up to which they are not; a panel alone may be a tenth wider
 SOURCE = re.compile(r'\bsrc="([^"]*)"')
 PANELS = re.compile(
     r'<svg data-panels="([^"]*)"[^>]*?width="(\d+)"[^>]*?viewBox="0 0 ([\d.]+) [^>]*>'
 )
 COLUMN = re.compile(
-    r'(<source [^>]*class="column"><img [^>]*>(?:(?!<img ).)*?<p class="figure-caption">)(.*?</p>)',
+    r'((?:<source [^>]*class="column"|<div class="slides column"(?:(?!<img ).)*)>\s*<img [^>]*>'
+    r'(?:(?!<img ).)*?<p class="figure-caption">)(.*?</p>)',
     re.DOTALL,
 )
 SIDE = re.compile(r"\b(?:Left|Right)\b|(?<=\()(?:left|right)\b|(?<=; )(?:left|right)(?=,)")
@@ -139,28 +141,18 @@ def stacked(drawing, image):
         return None
     text = drawing.read_text(encoding="utf8")
     found = PANELS.match(text)
-    boxes = [[float(x) for x in box.split(",")] for box in found[1].split()] if found else []
-    most = NARROW * float(found[3]) / int(found[2]) if found else 0  # in the drawing's points
-    if len(boxes) < 2 or max(box[2] - box[0] for box in boxes) > 1.1 * most:
+    if not found:
         return None
-    rows = [[]]
-    for left, top, right, bottom, *scale in boxes:
-        if rows[-1] and sum(b[2] - b[0] for b in rows[-1]) + right - left > most:
-            rows.append([])
-        if scale and not rows[-1]:  # it stood at another panel, which is not beside it now
-            rows[-1].append([scale[0], top, scale[1], bottom])
-        rows[-1].append([left, top, right, bottom])
-    panels, y, across = [], 0, 0
-    for row in rows:
-        x = 0
-        for left, top, right, bottom in row:
-            panels.append((x, y, left, top, right - left, bottom - top))
-            x += right - left
-        across, y = max(across, x), y + max(b[3] - b[1] for b in row)
+    boxes = [[float(x) for x in box.split(",")] for box in found[1].split()]
+    rows, size = below_each_other(boxes, NARROW * float(found[3]) / int(found[2]))
+    if rows is None:
+        return None
+    across, down = size
+    panels = [panel for row in rows for panel in row]
     scale = int(found[2]) / float(found[3])
-    size = f'width="{across * scale:.0f}" height="{y * scale:.0f}"'
+    size = f'width="{across * scale:.0f}" height="{down * scale:.0f}"'
     body = text[found.end() :].removesuffix("</svg>")
-    whole = dict(size=size, across=across, down=y, body=body, panels=panels)
+    whole = dict(size=size, across=across, down=down, body=body, panels=panels)
     copy = drawing.with_name(f"{drawing.stem}-stacked.svg")
     copy.write_text(render("stacked.svg.j2", **whole), encoding="utf8")
     address = SOURCE.search(image)[1].replace(drawing.name, copy.name)

@@ -85,8 +85,33 @@ def test_slides_hold_each_figure_and_the_one_that_stands_still():
     assert "a &lt;line&gt;" in text
 
 
-def frames_of(text):
+def film_of(text):
     return json.loads(re.search(r'<script type="application/json">(.*?)</script>', text)[1])
+
+
+def frames_of(text):
+    film = film_of(text)
+    return ["".join(film["parts"][number] for number in frame) for frame in film["frames"]]
+
+
+def test_slides_say_where_their_panels_stand_on_a_phone():
+    """All of each panel in all frames, and nothing twice."""
+
+    def draw(largest):
+        figure = Figure(figsize=(9, 3), layout="constrained")
+        for ax in figure.subplots(1, 2):
+            ax.plot([0, largest], [0, largest])
+        return figure
+
+    film = film_of(slides(draw, [1, 10_000], "largest", "lines").data)
+    (first, second), size = film["stacked"]["panels"], film["stacked"]["size"]
+    assert film["stacked"]["column"]
+    assert first[:4] == [0, 0, 0, 0]
+    assert second[:2] == [0, pytest.approx(first[5])]
+    assert first[4] + second[4] >= 9 * 72 - 0.2
+    assert size == pytest.approx([max(first[4], second[4]), first[5] + second[5]], abs=0.2)
+    narrow = slides(lambda k: Figure(figsize=(4, 3)), [1], "", "").data
+    assert film_of(narrow)["stacked"] is None
 
 
 def test_slides_of_very_many_points_are_pictures():

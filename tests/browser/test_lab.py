@@ -52,7 +52,9 @@ def lab(browser, tmp_path_factory):
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"]
     command += ["--IdentityProvider.token=", f"--ServerApp.root_dir={folder}"]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command += ["--ServerApp.contents_manager_class=tools.lab.Contents"]  # as `make lab` has it
+    silent = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(command, cwd=ROOT, **silent)
     address = f"http://127.0.0.1:{port}/"
     for _ in range(120):
         with contextlib.suppress(OSError):
@@ -100,3 +102,15 @@ def test_a_reader_in_jupyterlab_sees_the_page(page, lab, window):
     shown = [line for c in code if c not in folded for line in c["source"] if line.strip()]
     if not page.startswith("record"):
         assert LEAST_OPEN <= len(shown) <= MOST_OPEN
+
+
+def test_a_notebook_just_opened_has_nothing_to_be_saved(lab, window):
+    """The kernel says which language it speaks; that is no change."""
+    page = PAGES[1]
+    window.goto(f"{lab}lab/tree/{page}.ipynb?reset", wait_until="load")
+    window.locator('.jp-NotebookPanel [data-status="idle"]').first.wait_for(timeout=60_000)
+    window.wait_for_timeout(4000)  # after the kernel's answer
+    assert window.locator(".jp-mod-dirty").count() == 0
+    window.locator(".jp-RenderedMarkdown h1").first.dblclick()
+    window.keyboard.type("x")
+    window.locator(".jp-mod-dirty").first.wait_for()  # and this is one

@@ -537,7 +537,8 @@ def test_the_front_page_s_figure_plays(on_page):
 def test_a_slider_changes_the_figure_says_its_value_and_plays(page, on_page):
     figure = on_page(f"book/{page}.html").locator(".slides")
     slider, image = figure.get_by_role("slider"), figure.locator("img")
-    frames = json.loads(figure.locator("script[type*=json]").text_content())
+    film = json.loads(figure.locator("script[type*=json]").text_content())
+    frames = ["".join(film["parts"][part] for part in frame) for frame in film["frames"]]
     labels = json.loads(figure.get_attribute("data-labels"))
     for key, place in (("Home", 0), ("ArrowRight", 1), ("End", -1)):
         slider.press(key)
@@ -549,6 +550,22 @@ def test_a_slider_changes_the_figure_says_its_value_and_plays(page, on_page):
     figure.get_by_role("button", name="Pause").wait_for()
     play.wait_for(timeout=30_000)  # at the end it stands still
     assert slider.input_value() == str(len(frames) - 1)
+
+
+@pytest.mark.parametrize("page", ["ch2/dependence", "ch5/iteration"])
+def test_on_a_phone_a_moving_figure_has_its_panels_below_each_other(page, on_page):
+    """And its slider stays in sight beside them."""
+    tab = on_page(f"book/{page}.html")
+    image = tab.locator(".slides img").first
+    wide = image.evaluate("image => image.naturalWidth / image.naturalHeight")
+    tab.set_viewport_size({"width": 390, "height": 844})
+    assert "whole" in unquote(image.get_attribute("src"))
+    image.evaluate("image => image.decode()")
+    tall = image.evaluate("image => image.naturalWidth / image.naturalHeight")
+    assert wide > 2 > 1 > tall
+    image.evaluate("image => scrollBy(0, image.getBoundingClientRect().bottom - innerHeight)")
+    slider = tab.locator(".slides input").first.bounding_box()
+    assert 0 <= slider["y"] < 300
 
 
 def test_the_front_page_s_figure_computes_what_the_library_does(on_page):

@@ -133,7 +133,9 @@ def test_what_no_fit_can_visit_again_is_refused():
         model.fit(X)
     with pytest.raises(ValueError, match="only with random features"):
         SupervisedIKDR(2).fit(fine)
-    with pytest.raises(ValueError, match="sample_weight of SupervisedIKDR does not work for rows in blocks"):
+    with pytest.raises(
+        ValueError, match="sample_weight of SupervisedIKDR does not work for rows in blocks"
+    ):
         model.fit(fine, sample_weight=np.ones(600))
 
 

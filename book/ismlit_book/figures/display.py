@@ -130,18 +130,20 @@ def drawing(figure, box="tight"):
     text = re.sub(r"\s+", " ", re.sub(r"<!--.*?-->", "", text)).replace("> <", "><")
     text = re.sub(r' (?:d|x|y|points)="[^"]*"', _shorter, text)
     text = _POINTS.sub(_grouped, text)
-    boxes = " ".join(",".join(f"{edge:.1f}" for edge in box) for box in panels(figure))
+    boxes = " ".join(",".join(f"{edge:.1f}" for edge in part) for part in panels(figure, box))
     start = rf'<svg data-panels="{boxes}"\1{_theme(text)}'
     return re.sub(r"<svg([^>]*>)", start, text, count=1)
 
 
-def panels(figure):
+def panels(figure, box="tight"):
     """The parts of a figure that can stand apart, for a narrow page to put below each other.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
         Drawn before, so that its layout is made.
+    box : "tight" or None
+        Cut to what is drawn, or the whole figure.
 
     Returns
     -------
@@ -164,12 +166,14 @@ def panels(figure):
 
     inches = {}
     for part in (*figure.axes, *figure.texts, *figure.legends):
-        box = part.get_tightbbox()
-        if box is not None and part.get_visible():
+        extent = part.get_tightbbox()
+        if extent is not None and part.get_visible():
             bar = getattr(part, "_colorbar", None)
             owner = bar.mappable.axes if bar else part
-            inches.setdefault(owner, []).append(np.array(box.extents) / figure.dpi)
+            inches.setdefault(owner, []).append(np.array(extent.extents) / figure.dpi)
     page, pad = figure.get_tightbbox(), rcParams["savefig.pad_inches"]
+    if box is None:
+        page, pad = figure.bbox_inches, 0
     corner = np.array([page.x0 - pad, page.y1 + pad])
     boxes = []
     for found in inches.values():

@@ -9,6 +9,7 @@ and is tested against them.
 
 import base64
 import json
+import re
 import warnings
 
 import numpy as np
@@ -16,11 +17,14 @@ from ismlit import Gaussian, Problem, label_gamma, median_distance
 from ismlit.solvers.climb import SHIFT
 from ismlit.solvers.ism import ism
 
+from ismlit_book.figures.stacking import NARROW, WIDE, stacked
 from ismlit_book.figures.templates import render
 from ismlit_book.methods.measures import class_table
 
 HEAVIEST_FRAME = 40_000
 """Characters beyond which the frames of `slides` are pictures."""
+
+BETWEEN = re.compile(r"(?<=>)(?=<)")
 
 
 def example():
@@ -112,7 +116,8 @@ def slides(draw, values, name, alt, shown=0):
     """A figure that a slider takes through `values`, or that plays: Jupyter shows it as HTML.
 
     Its frames are drawings, which follow the page's theme, or pictures where a drawing is heavy.
-    Where no script runs, and in print, the figure of ``values[shown]`` stands still.
+    On a phone the panels of a wide one stand below each other. Where no script runs, and in print,
+    the figure of ``values[shown]`` stands still.
 
     Parameters
     ----------
@@ -132,28 +137,57 @@ def slides(draw, values, name, alt, shown=0):
     >>> from matplotlib.figure import Figure
     >>> from ismlit_book.figures.live import slides
     >>> moved = slides(lambda s: Figure(figsize=(2, 1)), [0.5, 1.0], "bandwidth", "nothing")
-    >>> moved.data.count("<svg"), moved.data.count("data:image/png")  # and the one that is still
-    (2, 1)
+    >>> moved.data[:20], moved.data.count("data:image/png")  # the one that is still
+    ('<div class="slides" ', 1)
     """
     import matplotlib.pyplot as plt
     from IPython.display import HTML
 
-    from ismlit_book.figures.display import drawing, pixels_of
+    from ismlit_book.figures.display import drawing, panels, pixels_of
     from ismlit_book.figures.style import open_axes
 
-    drawings, pictures = [], []
+    drawings, pictures, boxes = [], [], []
     for value in values:
         figure = draw(value)
         open_axes(figure)
         pixels, size = pixels_of(figure, box=None, palettes=(64,))
         pictures.append("data:image/png;base64," + base64.b64encode(pixels).decode())
         drawings.append(drawing(figure, box=None))
+        boxes.append(panels(figure, box=None))
         plt.close(figure)
     is_light = max(map(len, drawings)) <= HEAVIEST_FRAME
     given = dict(moved=name, alt=alt, shown=shown, width=size[0], height=size[1])
-    frames = json.dumps(drawings if is_light else pictures).replace("</", r"<\/")
-    given |= dict(frames=frames, labels=json.dumps(list(map(str, values))))
+    stacked = _below_each_other(boxes, size[0], figure.dpi) if is_light else None
+    given |= dict(
+        column=bool(stacked and stacked["column"]), labels=json.dumps(list(map(str, values)))
+    )
+    parts, frames = _shared(drawings if is_light else pictures)
+    film = dict(parts=parts, frames=frames, stacked=stacked)
+    given["film"] = json.dumps(film, separators=(",", ":")).replace("</", r"<\/")
     return HTML(render("slides.html.j2", still=pictures[shown], **given))
+
+
+def _shared(frames):
+    """The elements of all frames, each of them once, and their numbers in each frame."""
+    numbers = {}
+    number = lambda element: numbers.setdefault(element, len(numbers))
+    found = [[number(element) for element in BETWEEN.split(frame)] for frame in frames]
+    return list(numbers), found
+
+
+def _below_each_other(boxes, width, dpi):
+    """How the panels of all frames are put below each other; None where there is no need."""
+    if width < WIDE or len(set(map(len, boxes))) > 1:
+        return None
+    parts = zip(*boxes, strict=True)  # each panel in all frames: its place has to hold them all
+    around = [np.r_[np.min(each, axis=0)[:2], np.max(each, axis=0)[2:4]] for each in parts]
+    rows, size = stacked(around, NARROW * 72 / dpi)
+    if rows is None:
+        return None
+    panels = [[round(float(side), 1) for side in panel] for row in rows for panel in row]
+    across, down = (round(float(side), 1) for side in size)
+    one_column = len(rows) == len(panels) < 4
+    return dict(size=[across, down], dpi=dpi, panels=panels, column=one_column)
 
 
 def _still(step):
