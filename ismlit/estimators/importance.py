@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -86,14 +87,16 @@ def _best_plane(problem, k):
     heights = [problem.objective(W) for W in axes]
     few = problem.sample(np.arange(0, problem.n, -(-problem.n // START_ROWS)))
     starts = ["taylor", starting_point(few, k, "gradient"), axes[int(np.argmax(heights))]]
+    climb = partial(ism, problem, q=k, escape=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # near the maximum is near enough
         try:
-            ends = [ism(problem, q=k, init=start, escape=False) for start in starts]
+            ends = [climb(init=start, tol=1e-2) for start in starts]
         except ConstantKernelError:
             return axes[0]
-    best = max(end.objective for end in ends)
-    return next(end.W for end in ends if end.objective >= best - SAME_HEIGHT * abs(best))
+        best = max(end.objective for end in ends)
+        reached = next(end for end in ends if end.objective >= best - SAME_HEIGHT * abs(best))
+        return climb(init=reached.W).W
 
 
 def bootstrap_importances(

@@ -65,6 +65,21 @@ def test_the_first_column_is_the_best_of_its_plane(name, rng):
     assert_allclose(shares, [expected, 1 - expected], rtol=1e-6)
 
 
+@pytest.mark.parametrize("seed", [2, 9, 10])
+def test_of_many_rows_a_sample_does_not_decide_which_maximum_is_taken(seed):
+    """An exclusive-or: J has two maxima on a half circle, and the third of the rows misjudges."""
+    X = np.random.default_rng(seed).standard_normal((900, 2))
+    problem = Problem(X, label_gamma(X[:, 0] * X[:, 1] > 0), Gaussian(0.7))
+    of = lambda rows: [
+        rows.objective(np.array([[np.cos(a)], [np.sin(a)]])) for a in np.linspace(0, np.pi, 90)
+    ]
+    heights = of(problem)
+    misjudged = heights[int(np.argmax(of(problem.sample(np.arange(0, 900, 3)))))]
+    assert misjudged < 0.9 * max(heights)
+    first = problem.objective(order_columns(problem, np.eye(2))[0][:, :1])
+    assert first >= (1 - SAME_HEIGHT) * max(heights)
+
+
 def test_the_best_plane_comes_before_the_best_line(rng):
     """Of three columns the first two span the best of 2000 planes, the first the best line of it.
 
