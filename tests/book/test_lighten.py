@@ -4,12 +4,14 @@ import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 
+import pytest
 from ismlit_book.figures.display import drawing
+from ismlit_book.figures.live import slides
+from ismlit_book.figures.stacking import NARROW
 from matplotlib.figure import Figure
 
 from tools.lighten import (
     FONTS,
-    NARROW,
     framed,
     icons,
     labelled,
@@ -122,6 +124,23 @@ def test_a_caption_says_top_and_bottom_where_panels_stand_below_each_other(tmp_p
     assert narrow == " words ".join(["Top: what is left (top). Bottom: at right angles."] * 2)
     wide = re.sub(r'<span class="narrow-word">\w+</span>|<[^>]*>', "", text)
     assert wide == " words ".join([re.sub("<[^>]*>", "", said)] * 2)
+
+
+@pytest.mark.parametrize(("width", "says"), [(9, "Top: a. Bottom: b."), (6, "Left: a. Right: b.")])
+def test_the_caption_of_a_moving_figure_says_so_too(width, says, tmp_path):
+    """Where it is wide."""
+
+    def draw(value):
+        figure = Figure(figsize=(width, 3), layout="constrained")
+        figure.subplots(1, 2)
+        return figure
+
+    film = slides(draw, [1, 2], "value", "two panels").data
+    caption = '<p class="figure-caption">Left: a. Right: b.</p>'
+    text = framed(f"{film}</div>{caption}", tmp_path)
+    narrow = re.sub(r'<span class="wide-word">\w+</span>|<[^>]*>', "", text[-400:])
+    assert narrow.endswith(says)
+    assert len(re.findall("wide-word", text)) == (2 if width == 9 else 0)
 
 
 def test_below_each_other_panels_that_share_a_scale_have_it_each(tmp_path):

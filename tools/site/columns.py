@@ -3,7 +3,9 @@
 import html
 import re
 
-TABLE = re.compile(r'<table class="(?:table|grid|numbers|dataframe)[^"]*".*?</table>', re.DOTALL)
+TABLE = re.compile(
+    r'<table [^>]*?class="(?:table|grid|numbers|dataframe)[^"]*".*?</table>', re.DOTALL
+)
 ROW = re.compile(r"<tr.*?</tr>", re.DOTALL)
 CELL = re.compile(r"(<t[hd])\b([^>]*)>(.*?)(?=</t[hd]>)", re.DOTALL)
 NUMBER = re.compile(r"[✓✗]? ?[-−+]?\d[\d,.]*(?:e[-+]?\d+)? ?%?(?: ± [\d,.]+)?")
@@ -25,6 +27,9 @@ def aligned(text):
 
     >>> text = '<table class="table"><tr><th>n</th></tr><tr><td>1.5</td></tr></table>'
     >>> aligned(text).count("data-number")
+    2
+    >>> of_pandas = text.replace("<table ", '<table border="1" ').replace('"table"', '"dataframe"')
+    >>> aligned(of_pandas).count("data-number")
     2
     """
     return TABLE.sub(lambda table: _table(table[0]), text)
