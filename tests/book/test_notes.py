@@ -67,7 +67,6 @@ def test_a_result_that_a_cell_compares_with_is_not_given(code, is_given):
 STILL_TYPED = {
     "txt-3.5-faces-data",
     "txt-3.5-tuning",
-    "fig-5.1",
 }
 """Notes whose pages run for minutes: their cells hold the numbers, the notes repeat them."""
 
