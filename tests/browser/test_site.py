@@ -535,7 +535,7 @@ def test_the_front_page_s_figure_plays(on_page):
 
 @pytest.mark.parametrize("page", ["ch2/dependence", "ch6/drawn"])
 def test_a_slider_changes_the_figure_says_its_value_and_plays(page, on_page):
-    figure = on_page(f"book/{page}.html").locator(".slides")
+    figure = on_page(f"book/{page}.html").locator(".slides").last
     slider, image = figure.get_by_role("slider"), figure.locator("img")
     film = json.loads(figure.locator("script[type*=json]").text_content())
     frames = ["".join(film["parts"][part] for part in frame) for frame in film["frames"]]
