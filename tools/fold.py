@@ -21,7 +21,7 @@ MOSTLY = 0.6
 FEW = 4
 """Lines that are not worth folding."""
 CODE = re.compile(r'(<div class="cell_input.*?<pre>)(.*?)(</pre>)', re.DOTALL)
-SLIDES = 'class="slides"'
+SLIDES = 'class="slides'
 UNSEEN = {"remove-input", "remove-cell"}
 APART = {"hide-input", "hide-cell"}  # folded by the author
 

@@ -10,6 +10,7 @@ from ismlit_book.figures.live import slides
 from ismlit_book.figures.stacking import NARROW
 from matplotlib.figure import Figure
 
+from tools.fold import fold
 from tools.lighten import (
     FONTS,
     framed,
@@ -141,6 +142,20 @@ def test_the_caption_of_a_moving_figure_says_so_too(width, says, tmp_path):
     narrow = re.sub(r'<span class="wide-word">\w+</span>|<[^>]*>', "", text[-400:])
     assert narrow.endswith(says)
     assert len(re.findall("wide-word", text)) == (2 if width == 9 else 0)
+
+
+@pytest.mark.parametrize("width", [9, 6])
+def test_the_code_of_a_moving_figure_is_folded(width):
+    def draw(value):
+        figure = Figure(figsize=(width, 3), layout="constrained")
+        figure.subplots(1, 2)
+        return figure
+
+    code = "def draw(k):\n" + 5 * "    ax.plot([0, k])\n" + "slides(draw, [1, 2])"
+    shown = {"data": {"text/html": slides(draw, [1, 2], "value", "two panels").data}}
+    cell = {"cell_type": "code", "metadata": {}, "source": [code], "outputs": [shown]}
+    text = fold(f'<div class="cell_input"><pre>{code}</pre></div>', {"cells": [cell]})
+    assert 'data-says="Code of the figure"' in text
 
 
 def test_below_each_other_panels_that_share_a_scale_have_it_each(tmp_path):
