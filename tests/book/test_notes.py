@@ -64,13 +64,6 @@ def test_a_result_that_a_cell_compares_with_is_not_given(code, is_given):
     assert (2.5 in given(code)) is is_given
 
 
-STILL_TYPED = {
-    "txt-3.5-faces-data",
-    "txt-3.5-tuning",
-}
-"""Notes whose pages run for minutes: their cells hold the numbers, the notes repeat them."""
-
-
 def test_what_a_note_takes_as_given_is_given_on_its_page():
     """A setting, a bound, a number of an example or of the thesis; no result that was typed."""
     where, strange = cells(), {}
@@ -80,8 +73,7 @@ def test_what_a_note_takes_as_given_is_given_on_its_page():
         for number in (n for part in parts for n in EXACT.findall(part)):
             if not here & {round(float(number) * unit, 12) for unit in (1, 0.01, 100)}:
                 strange.setdefault(claim.id, []).append(number)
-    assert {name: numbers for name, numbers in strange.items() if name not in STILL_TYPED} == {}
-    assert STILL_TYPED <= set(strange), "one less"
+    assert strange == {}
 
 
 def test_what_cells_store_for_notes_is_read():
