@@ -81,7 +81,7 @@ def test_the_book_needs_exactly_this_library():
 
 # ---------------------------------------------------------------- imports
 
-OWN = {"ismlit", "ismlit_book", "tools", "library", "sets", "page_kernel"}
+OWN = {"ismlit", "ismlit_book", "tools", "library", "given", "sets", "page_kernel"}
 OTHER_NAMES = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml", "umap": "umap-learn"}
 OTHER_NAMES |= {"bs4": "beautifulsoup4", "fontTools": "fonttools"}
 """Distributions whose name is not that of what is imported."""
