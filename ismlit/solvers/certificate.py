@@ -110,7 +110,9 @@ class Certificate:
         """Where the smallest eigenvalue lies."""
         if not self.curvature_error:
             return f"{self.curvature:.4g}"
-        least = float(f"{self.curvature - self.curvature_error:.2g}")
+        least = self.curvature - self.curvature_error
+        unit = 10.0 ** (np.floor(np.log10(abs(least) or 1.0)) - 1)
+        least = float(np.floor(least / unit) * unit)  # two digits, and never above the bound
         return f"between {least:g} and {self.curvature:.4g}"
 
 

@@ -226,7 +226,9 @@ def test_the_text_says_how_exact_the_curvature_is():
     numbers = dict(residual=1e-7, curvature=331.2, eigengap=2.0)
     verdict = dict(is_stationary=True, is_second_order=True)
     given = Certificate(**numbers, **verdict, curvature_error=101.3)
-    assert "smallest eigenvalue of Kd - M between 230 and 331.2" in str(given)
+    assert "smallest eigenvalue of Kd - M between 220 and 331.2" in str(given)
+    given = Certificate(**numbers, **verdict, curvature_error=331.2372)
+    assert "Kd - M between -0.038 and 331.2" in str(given)  # rounded down, as a bound must be
     given = Certificate(**numbers, **verdict, curvature_error=0.0)
     assert "smallest eigenvalue of Kd - M 331.2" in str(given)
 
