@@ -463,7 +463,8 @@ def plain(state: SolverState) -> bool:
     W = extreme_eigenvectors(at.phi, at.W.shape[1], "LA")[1][:, ::-1]
     point = state.trial(W)
     promised = float(np.sum(W * (at.phi @ W)) - np.sum(at.W * (at.phi @ at.W)))
-    passed = state.can_judge(promised) and state.accepts(point, at, promised, SHIFT.gain)
+    enough = state.can_judge(SHIFT.gain * promised)
+    passed = enough and state.accepts(point, at, promised, SHIFT.gain)
     if passed:
         state.move(point)
     return passed
