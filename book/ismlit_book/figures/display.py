@@ -10,6 +10,7 @@ Very many points are a picture within the drawing. `register` tells a notebook's
 import contextlib
 import io
 import re
+import warnings
 
 from ismlit_book.figures import style
 
@@ -297,4 +298,5 @@ def register():
         if formatter.format_type.startswith("image/"):
             formatter.pop(Figure, None)
     shell.display_formatter.mimebundle_formatter.for_type(Figure, bundle)
+    warnings.filterwarnings("ignore", 'Creating legend with loc="best"')  # on slow machines alone
     style.use()
