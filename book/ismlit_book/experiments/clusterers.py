@@ -224,7 +224,7 @@ CASES = {
     "one cloud, two clusters": (cloud, 2, {}),
 }
 """What is clustered, into how many clusters, and what KNet is told."""
-SIGN_DRAWS = 1
+SIGN_DRAWS = 5
 
 
 def signs(case, draw, size=150):

@@ -250,7 +250,8 @@ def plot_views(X, labels, pairs, ax=None):
 def plot_layers(network, X, y):
     """Images (top) and sorted Gram matrix (bottom) of every layer of a fitted network.
 
-    Images beyond two columns are shown by their two leading principal components.
+    Images beyond two columns are shown by their two leading principal components. The title has
+    the agreement A of the layer's output with the labels.
 
     Examples
     --------
@@ -261,7 +262,7 @@ def plot_layers(network, X, y):
     >>> X, y, _ = make_rings(100, 2, random_state=0)
     >>> axes = plot_layers(KernelDependenceNetwork().fit(X, y), X, y)
     >>> axes[0, -1].get_title()
-    '2: H 1.00'
+    '2: A 1.00'
     >>> plt.close()
     """
     order, count = np.argsort(y, kind="stable"), len(network.layers_)
@@ -271,7 +272,7 @@ def plot_layers(network, X, y):
     axes = plt.subplots(2, count, figsize=size, squeeze=False, layout="constrained")[1]
     for l, (top, bottom) in enumerate(axes.T, 1):
         _scatter(top, _leading(network.images(X, l), 2), y, size=8, alpha=0.6)
-        top.set_title(f"{l}: H {network.history_['hsic'][l - 1]:.2f}", fontsize="medium")
+        top.set_title(f"{l}: A {network.history_['hsic'][l - 1]:.2f}", fontsize="medium")
         bottom.imshow(network.gram(ordered, layer=l), cmap="Blues", vmin=0, vmax=1)
         for ax in (top, bottom):
             ax.set(xticks=[], yticks=[])
