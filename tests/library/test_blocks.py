@@ -30,8 +30,9 @@ from ismlit import (
 from ismlit.estimators.validation import check_label_kind
 from ismlit.geometry.frames import principal_angles
 from ismlit.kernels import Gaussian
+from ismlit.objectives import class_sums
 from ismlit.objectives.blocks import DaskRows
-from ismlit.objectives.class_sums import ArrayRows, class_gamma
+from ismlit.objectives.class_sums import ArrayRows, class_gamma, codes_of
 from ismlit.objectives.features import FeatureProblem, _sums
 
 dask = pytest.importorskip("dask")
@@ -486,11 +487,17 @@ def test_a_row_in_a_file_costs_at_most_32_bytes_of_memory(tmp_path):
 
 
 @pytest.mark.parametrize("balanced", [False, True])
-def test_gamma_by_class_is_gamma(balanced, rng):
-    y = np.array(list("abc"))[rng.integers(0, 3, 30)]
+def test_gamma_by_class_is_gamma(balanced, rng, monkeypatch):
+    monkeypatch.setattr(class_sums, "FEATURE_CHUNK", 7)  # several, which hold other classes
+    y = np.sort(np.array(list("abc"))[rng.integers(0, 3, 30)])
     ours, known = class_gamma(y, balanced), label_gamma(y, balanced)
     assert_allclose(ours.to_dense(), known.to_dense(), atol=1e-14)
     assert ours.norm_bound == pytest.approx(known.norm_bound) and ours.n == 30
     rows = [3, 1, 20, 21]
     assert_allclose(ours.sample(rows).to_dense(), known.sample(rows).to_dense(), atol=1e-14)
     assert ours.astype("float32").to_dense().dtype == np.float32
+
+
+def test_the_codes_of_257_classes_fit_their_type():
+    codes, sizes = codes_of(np.arange(257), np.arange(257))
+    assert codes.tolist() == list(range(257)) and set(sizes) == {1}

@@ -22,10 +22,10 @@ def normalized(rng):
     return NormalizedProblem(X, Gamma(U, [1.0, 1.0, -0.5]), Gaussian(1.5), fixed=guide, tile=7)
 
 
-def naive(problem, W):
-    """The normalised objective by dense matrices."""
+def naive(problem, W, degrees_at=None):
+    """The normalised objective by dense matrices; the degrees are held if a W is given for them."""
     K = gram(problem.kernel, problem.X, W)
-    D = K.sum(axis=1)
+    D = gram(problem.kernel, problem.X, W if degrees_at is None else degrees_at).sum(axis=1)
     value = np.sum(problem.gamma.to_dense() * K / np.sqrt(np.outer(D, D)))
     return value + np.sum(problem.fixed.to_dense() * K)
 
@@ -39,8 +39,11 @@ def test_normalised_objective_and_gradient(normalized, rng):
     assert 2 * np.sum(phi @ W * Z) == pytest.approx(slope, rel=1e-6)  # central differences
     J, G = normalized.objective_and_gradient(W)
     assert_allclose(G, phi @ W, atol=1e-12 * np.linalg.norm(phi))
-    frozen = normalized.frozen(W).phi(W)
-    assert 2 * np.sum(frozen @ W * Z) != pytest.approx(slope, rel=1e-2)  # what the papers use
+    frozen, held = normalized.frozen(W), lambda step: naive(normalized, W + step * Z, degrees_at=W)
+    assert frozen.objective(W) == pytest.approx(J, rel=1e-12)
+    of_frozen = 2 * np.sum(frozen.phi(W) @ W * Z)
+    assert of_frozen == pytest.approx((held(h) - held(-h)) / (2 * h), rel=1e-6)
+    assert of_frozen != pytest.approx(slope, rel=1e-2)  # what the papers use
 
 
 def test_effective_gamma_ignores_the_scale_of_k(normalized, rng):
