@@ -36,6 +36,30 @@ def results(table):
     return json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
 
 
+def bench(part):
+    """The rows of the newest run of the bench that has the part: {work: row}.
+
+    Parameters
+    ----------
+    part : str
+        What the name of their work contains.
+
+    Returns
+    -------
+    dict of {str: dict}
+        As ``tools.bench`` has stored them.
+
+    Examples
+    --------
+    >>> from ismlit_book.record.tables import bench
+    >>> all("to the same J" in work for work in bench("to the same J"))
+    True
+    """
+    runs = json.loads(results_file("bench").read_text(encoding="utf-8"))
+    found = ({r["work"]: r for r in run["rows"] if part in r["work"]} for run in reversed(runs))
+    return next(filter(None, found), {})
+
+
 def by_chance(keys, agrees):
     """The placebo of a count of agreements: how often a wrong pair would have agreed.
 
