@@ -102,7 +102,32 @@ def settings_of_figures(claim_id):
     )
 
 
+@about("fig-D.16")
+def rising_folds(claim_id):
+    """Sets on which H rises at every layer of all of the program's folds; else, the folds."""
+    rows = {r["set"]: r for r in results("program-6.1") if r["method"] == "H"}
+    falls = {
+        name: sum(bool(np.any(np.diff(fold["H"]) <= 0)) for fold in rows[name]["sequences"])
+        for name in SETS
+    }
+    others = [n for name, n in falls.items() if n and name != "wine"]
+    full = [name for name, n in falls.items() if not n]
+    return dict(
+        full=WORDS[len(full)],
+        wine=WORDS[falls["wine"]],
+        fewest=WORDS[min(others)],
+        most=WORDS[max(others)],
+    )
+
+
 @about("txt-D.7-expand")
-def face_s_layers(claim_id):
-    """Mean widths of the first two, as printed."""
-    return dict(widths=np.mean([widths[:2] for widths in printed_widths("face")], axis=0))
+def first_layers(claim_id):
+    """On which sets the second printed layer is wider than the first; both means of Face."""
+    means = {name: np.mean([w[:2] for w in printed_widths(name)], axis=0) for name in SETS}
+    but = [name for name, (first, second) in means.items() if first >= second]
+    return dict(
+        widths=means["face"],
+        wider=WORDS[len(SETS) - len(but)],
+        sets=WORDS[len(SETS)],
+        but=" and ".join(name.capitalize() for name in but),
+    )
