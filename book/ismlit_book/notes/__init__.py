@@ -85,7 +85,7 @@ def names(template):
 
 # ---------------------------------------------------------------- numbers that are typed
 
-KIND = "Theorem|Lemma|Table|Algorithm|Definition|Corollary|Proposition|Fig|Figure|chapter|item|row"
+KIND = "Theorem|Lemma|Table|Algorithm|Definition|Corollary|Proposition|Fig|Figure|chapter|item"
 PLACE = rf"(?:{KIND}|appendix|section)(?:s|\.)?"
 NOT_A_NUMBER = re.compile(
     r"\{[^{}]*\}|⟦[^⟧]*⟧"  # computed; given
