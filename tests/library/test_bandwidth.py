@@ -1,15 +1,18 @@
 """Bandwidths found from the data."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from ismlit.bandwidth import (
     as_kernel,
     best_bandwidth,
+    median_distance,
     neighbour_distance,
     projected_distance,
     self_tuning_kernel,
 )
+from ismlit.kernels import Gaussian
 
 
 def test_local_bandwidths_are_distances_to_the_seventh_neighbour(rng):
@@ -25,6 +28,60 @@ def test_local_bandwidths_are_distances_to_the_seventh_neighbour(rng):
 def test_the_projected_bandwidth_is_half_the_projected_distance(rng):
     X = rng.standard_normal((30, 6))
     assert as_kernel("gaussian", X, "projected", 2).sigma == projected_distance(X, 2) / 2
+
+
+def test_the_projected_distance_counts_directions_and_not_columns(rng):
+    """Of three directions two are kept: the share of the squared distance is 2/3, whatever q."""
+    X = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 6))
+    assert projected_distance(X, 2) == pytest.approx(median_distance(X) * np.sqrt(2 / 3))
+    assert projected_distance(X, 5) == pytest.approx(median_distance(X))
+
+
+def test_the_median_of_a_subsample_is_of_rows_drawn_once(rng):
+    X = rng.standard_normal((400, 3))
+    apart = np.sqrt(np.sum((X[:, None] - X) ** 2, axis=2))
+    assert median_distance(X, max_samples=400) == pytest.approx(np.median(apart))
+    some = [median_distance(X, max_samples=100, random_state=seed) for seed in (0, 0, 1)]
+    assert some[0] == some[1] != some[2]
+    assert_allclose(some, np.median(apart), rtol=0.1)  # of 4950 pairs
+    light = np.where(np.arange(400) < 200, 1.0, 1e-9)  # as if they were not there
+    found = median_distance(X, max_samples=399, sample_weight=light)
+    assert found == pytest.approx(np.median(apart[:200, :200]), rel=0.02)  # one row is left out
+
+
+def test_rows_that_coincide_have_a_thousandth_of_the_usual_local_bandwidth(rng):
+    X = np.r_[np.repeat(rng.standard_normal((1, 2)), 9, axis=0), 3 * rng.standard_normal((20, 2))]
+    local = neighbour_distance(X)
+    expected = np.maximum(local, 1e-3 * np.median(local[9:])) / np.sqrt(2)
+    assert local[:9].max() == 0
+    assert_allclose(self_tuning_kernel(X).sigmas, expected)
+    few = X[8:12]  # three others: the farthest is the seventh
+    assert_allclose(self_tuning_kernel(few).sigmas, neighbour_distance(few, 3) / np.sqrt(2))
+
+
+def test_the_best_bandwidth_may_lie_at_an_end():
+    """A score that rises or falls with K; its value is the score's own."""
+    for sign, end in ((1, 10.0), (-1, 0.1)):
+        sigma, value = best_bandwidth(np.ones((1, 1)), lambda K: sign * K[0, 0], 0.1, 10.0)  # noqa: B023
+        assert sigma == pytest.approx(end)
+        assert value == pytest.approx(sign * np.exp(-1 / (2 * end**2)))
+    with pytest.raises(ValueError, match="is not finite"):
+        best_bandwidth(np.ones((1, 1)), lambda K: np.nan, 0.1, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"kernel": "linear", "bandwidth": 2.0}, "'linear' takes no bandwidth, got 2.0"),
+        ({"kernel": Gaussian(1.0), "bandwidth": 2.0}, "brings its own parameters"),
+        ({"kernel": "linear", "scale": 0.5}, "needs kernel='gaussian', got scale 0.5"),
+        ({"kernel": "gaussian", "bandwidth": True}, "must be a number.*got True"),
+        ({"kernel": "gaussian", "bandwidth": "mean"}, "must be a number.*got 'mean'"),
+    ],
+)
+def test_a_bandwidth_that_no_kernel_takes_is_refused(options, words, rng):
+    with pytest.raises(ValueError, match=words):
+        as_kernel(X=rng.standard_normal((9, 2)), **options)
 
 
 def test_best_bandwidth_is_refined_to_a_hundredth():
