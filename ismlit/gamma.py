@@ -364,6 +364,29 @@ def as_gamma(gamma: Any) -> Gamma | DenseGamma:
 # ---------------------------------------------------------------- one builder per paradigm
 
 
+def refuse_gaps(labels: np.ndarray, name: str) -> None:
+    """Raise an error if a label is None or NaN: it would be taken for a class of its own.
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        Labels of any kind.
+    name : str
+        What the caller calls them.
+
+    Raises
+    ------
+    ValueError
+        If one is missing: names the row.
+    """
+    if labels.dtype.kind not in "fO":
+        return
+    missing = np.array([label is None or bool(label != label) for label in labels.tolist()])
+    if missing.any():
+        row = int(missing.argmax())
+        raise ValueError(f"{name} holds {labels[row]} in row {row}: leave out the rows without one")
+
+
 def one_hot(y: ArrayLike) -> np.ndarray:
     """Turn labels into columns of zeros and ones, one a class.
 
@@ -380,7 +403,8 @@ def one_hot(y: ArrayLike) -> np.ndarray:
     Raises
     ------
     ValueError
-        If there is only one class: HY = 0 and every W is as good as any other.
+        If a label is missing, which names the row. If there is only one class: HY = 0 and every W
+        is as good as any other.
 
     Examples
     --------
@@ -390,8 +414,10 @@ def one_hot(y: ArrayLike) -> np.ndarray:
            [1., 0.],
            [0., 1.]])
     """
+    labels = column_or_1d(y)
+    refuse_gaps(labels, "y")
     try:
-        classes, index = np.unique(column_or_1d(y), return_inverse=True)
+        classes, index = np.unique(labels, return_inverse=True)
     except TypeError as error:  # they cannot be sorted
         raise ValueError("y mixes numbers and words: write all classes as one kind") from error
     if len(classes) < 2:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.stats import norm
-from sklearn.utils import check_array, check_consistent_length, check_random_state
+from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
 
 from ismlit.bandwidth import as_kernel, median_distance
 from ismlit.estimators.parameters import is_integer_at_least
 from ismlit.estimators.validation import explained, is_response
-from ismlit.gamma import centre, one_hot, response_gamma
+from ismlit.gamma import centre, one_hot, refuse_gaps, response_gamma
 from ismlit.grams import gram
 from ismlit.kernels import Kernel
 from ismlit.objectives.pairs import Pairs
@@ -189,8 +189,10 @@ def _checked(X, y, groups, method, n_permutations, n_components):
         raise ValueError("y is None: pass the labels, the response or the second view")
     y = np.asarray(y)
     check_consistent_length(X, y)
-    groups = np.zeros(len(X), int) if groups is None else np.unique(groups, return_inverse=True)[1]
+    groups = np.zeros(len(X), int) if groups is None else column_or_1d(groups)
     check_consistent_length(X, groups)
+    refuse_gaps(groups, "groups")
+    groups = np.unique(groups, return_inverse=True)[1]
     if y.ndim == 2 or is_response(y):
         with explained(None, y):
             y = check_array(y.reshape(len(y), -1), input_name="y")
