@@ -263,6 +263,12 @@ def test_run_stands_below_the_code_on_a_phone(page, visit):
     assert boxes
     assert min(gap for gap, _ in boxes) >= 0
     assert min(height for _, height in boxes) >= 40
+    tab.evaluate("scrollTo(0, document.body.scrollHeight / 2)")
+    tab.locator(".run-here-try").first.evaluate("button => button.click()")
+    area = tab.locator("article textarea").first  # below 16 pixels a phone enlarges the page
+    assert area.evaluate("area => parseFloat(getComputedStyle(area).fontSize)") >= 16
+    bar = tab.locator(".bd-header-article").first
+    assert tab.locator(".run-here").bounding_box()["y"] >= bottom(bar) - 1
 
 
 def test_a_cell_that_goes_on_shows_it(visit):
