@@ -9,7 +9,7 @@ import contextlib
 import html
 import re
 
-from ismlit_book.figures.stacking import NARROW, WIDE
+from ismlit_book.figures.stacking import NARROW
 from ismlit_book.figures.stacking import stacked as below_each_other
 
 from tools.site.columns import aligned
@@ -65,8 +65,12 @@ LETTER = 0.55
 """Of a formula, in the text's own size."""
 TABLE = re.compile(r'(<table class="table">\s*<thead>.*?</thead>)(.*?</table>)', re.DOTALL)
 HEAD = re.compile(r"<th\b[^>]*>(.*?)</th>", re.DOTALL)
-CARD = 3
-"""Columns up to which a phone shows a row as a card."""
+CARD, CARD_OF_WORDS = 3, 5
+"""Columns up to which a phone shows a row as a card; where none is of numbers, they may be more."""
+BESIDE_EACH_OTHER = 520
+"""Pixels from which on the panels of a drawing stand below each other on a phone."""
+ALONE = 600
+"""Pixels from which on what cannot be put apart is read by a swipe."""
 MATHJAX = re.compile(r'<script[^>]*src="[^"]*mathjax/[^"]*"[^>]*></script>\s*')
 FORMULA = re.compile(r'class="[^"]*\bmath\b|data-tex=|href="[^"]*claims/')
 """What has to be typeset on a page, or in the card over a link."""
@@ -117,12 +121,13 @@ def framed(text, folder):
             place = ' width="{}" height="{}"'.format(*size.groups()) if size else ""
             start = f"<img {next(when, LATER)}{place} "
             picture = start + found[0].removeprefix("<img ")
-            if not size or int(size[1]) < WIDE:
+            if not size or int(size[1]) < BESIDE_EACH_OTHER:
                 return picture
             source = stacked(folder / found[1], found[0])
             if source:
                 return f"<picture>{source}{picture}</picture>"
-            return f'<div class="wide-picture">{picture}</div>'
+            wide = f'<div class="wide-picture">{picture}</div>'
+            return picture if int(size[1]) < ALONE else wide
         return found[0]
 
     def beside(found):
@@ -176,7 +181,8 @@ def labelled(text):
 
     def cells(found):
         heads = [re.sub("<[^>]*>", "", head).strip() for head in HEAD.findall(found[1])]
-        if len(heads) > CARD:  # such a table scrolls
+        most = CARD if "data-number" in found[2] else CARD_OF_WORDS
+        if len(heads) > most:  # such a table scrolls
             return found[0]
 
         def row(cells):
@@ -200,7 +206,7 @@ def page(text):
 
 def made_ready(text):
     """A page whose words need no more than the style sheet to stay where they are."""
-    return aligned(labelled(with_room(together(text))))
+    return labelled(aligned(with_room(together(text))))
 
 
 def lighten(site):

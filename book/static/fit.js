@@ -103,7 +103,7 @@
     if (innerWidth >= 600) return;
     const words = [...document.querySelectorAll('.bd-article mjx-container:not([display="true"])')];
     const width = (box) => box.querySelector("mjx-math").getBoundingClientRect().width;
-    const wide = words.map((box) => [box, box.clientWidth / width(box)]).filter(([, share]) => share < 0.99);
+    const wide = words.map((box) => [box, box.getBoundingClientRect().width / width(box)]).filter(([, share]) => share < 0.99);
     for (const [box, share] of wide) box.style.fontSize = `${1.18 * Math.max(0.7, 0.98 * share)}em`;
     for (const box of words) if (box.scrollWidth > box.clientWidth) box.tabIndex = 0; // by keys, too
   }

@@ -4,6 +4,10 @@
   if (!field || location.protocol === "file:" || document.getElementById("search-results")) return;
   const root = document.documentElement.dataset.content_root;
   const output = Object.assign(document.createElement("div"), { className: "search-found" });
+  const close = Object.assign(document.createElement("button"), { type: "button", className: "search-close", textContent: "×" });
+  close.setAttribute("aria-label", "Close the search");
+  close.addEventListener("click", () => close.closest("dialog").close());
+  field.form.append(close);
   const script = (name) => new Promise((resolve, reject) => {
     const src = `${root}_static/${name}`;
     document.head.append(Object.assign(document.createElement("script"), { src, onload: resolve, onerror: reject }));

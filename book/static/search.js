@@ -13,7 +13,7 @@ const ALIKE = [
   ["missing", "nan", "impute"],
 ];
 // A page that explains comes before one that proves or lists, a how-to before all.
-const WEIGHT = { howto: 1.3, record: 0.35, claim: 0.35, list: 0.35 };
+const WEIGHT = { howto: 1.3, reference: 0.75, record: 0.35, claim: 0.35, list: 0.35 };
 const NAMED = 3; // a claim that is called by its name
 const BEST = 3; // shown before the others, which stand in groups
 const A_GROUP = 6;

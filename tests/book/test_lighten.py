@@ -82,9 +82,9 @@ def test_icons_of_the_theme_itself_are_kept(tmp_path):
 
 
 def test_a_wide_picture_can_scroll(tmp_path):
-    for width in (500, 900):
+    for width in (580, 620):
         (tmp_path / f"{width}.svg").write_text(f'<svg xmlns="x" width="{width}" height="400">')
-    small, large = (f'<img alt="x" src="../../_images/{width}.svg" />' for width in (500, 900))
+    small, large = (f'<img alt="x" src="../../_images/{width}.svg" />' for width in (580, 620))
     pixels = '<img src="../_images/a.png" style="width: 872px; height: 352px;" />'
     (tmp_path / "a.png").write_bytes(b"png")
     assert "wide-picture" not in framed(small, tmp_path)
@@ -209,14 +209,17 @@ def test_a_formula_keeps_its_room_and_its_text():
 
 
 def test_a_cell_of_a_table_names_its_column():
-    """Where a phone shows a row as a card; a wide table scrolls."""
+    """Where a phone shows a row as a card; a wide table scrolls, one of numbers before others."""
     row = "".join
-    table = lambda n: (
+    table = lambda n, mark="": (
         '<table class="table"><thead><tr>'
-        + row(f'<th class="head"><p>h{k}</p></th>' for k in range(n))
+        + row(f'<th class="head"{mark}><p>h{k}</p></th>' for k in range(n))
         + "</tr></thead><tbody><tr>"
-        + row(f"<td><p>{k}</p></td>" for k in range(n))
+        + row(f"<td{mark}><p>{k}</p></td>" for k in range(n))
         + "</tr></tbody></table>"
     )
-    assert '<td data-label="h1"><p>1</p></td>' in labelled(table(3))
-    assert labelled(table(4)) == table(4)
+    number = ' data-number=""'
+    assert '<td data-label="h1" data-number=""><p>1</p></td>' in labelled(table(3, number))
+    assert labelled(table(4, number)) == table(4, number)
+    assert '<td data-label="h3"><p>3</p></td>' in labelled(table(5))
+    assert labelled(table(6)) == table(6)

@@ -263,6 +263,12 @@ def test_run_stands_below_the_code_on_a_phone(page, visit):
     assert boxes
     assert min(gap for gap, _ in boxes) >= 0
     assert min(height for _, height in boxes) >= 40
+    tab.evaluate("scrollTo(0, document.body.scrollHeight / 2)")
+    tab.locator(".run-here-try").first.evaluate("button => button.click()")
+    area = tab.locator("article textarea").first  # below 16 pixels a phone enlarges the page
+    assert area.evaluate("area => parseFloat(getComputedStyle(area).fontSize)") >= 16
+    bar = tab.locator(".bd-header-article").first
+    assert tab.locator(".run-here").bounding_box()["y"] >= bottom(bar) - 1
 
 
 def test_a_cell_that_goes_on_shows_it(visit):
@@ -352,6 +358,94 @@ def test_what_is_pressed_is_large_enough_for_a_finger(page, visit):
       .filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 39.5)
       .map(e => e.outerHTML.slice(0, 120))""")
     assert small == []
+
+
+# ---------------------------------------------------------------- a phone
+
+
+TOUCH = dict(has_touch=True, is_mobile=True)
+
+
+def test_a_formula_within_a_sentence_is_no_stop_of_the_keyboard(visit):
+    """Unless it scrolls; and one that fits is of the text's size."""
+    tab = visit("book/ch5/solvers.html", PHONE, **TOUCH)
+    tab.wait_for_timeout(500)
+    formulas = tab.locator("article mjx-container:not([display=true])")
+    assert formulas.count() > 20
+    wrong = formulas.evaluate_all("""formulas => formulas.filter(formula => {
+      const inner = formula.querySelector("mjx-math").getBoundingClientRect().width;
+      const fits = inner <= formula.getBoundingClientRect().width + 1;
+      return fits && inner < 300 && (formula.tabIndex === 0 || formula.style.fontSize);
+    }).map(formula => formula.textContent)""")
+    assert wrong == []
+
+
+def test_rows_of_words_are_cards_and_others_let_the_shadow_through(visit):
+    """Five columns of words in 358 pixels are read by nobody."""
+    tab = visit("book/ch5/solvers.html", PHONE, **TOUCH)
+    cell = tab.locator("article table").first.locator("tbody td").nth(3)
+    assert cell.evaluate("cell => getComputedStyle(cell).display") == "block"
+    assert cell.evaluate("cell => getComputedStyle(cell, '::before').content") != "none"
+    rows = visit("book/ledger.html", PHONE, **TOUCH).locator(
+        "article .pst-scrollable-table-container:has(td[data-number]) tbody tr"
+    )
+    grounds = rows.evaluate_all("rows => rows.map(row => getComputedStyle(row).backgroundColor)")
+    assert grounds and all("/ 0" in ground or ", 0" in ground for ground in grounds)
+
+
+def test_the_ground_below_the_code_is_the_code_s(visit):
+    tab = visit("book/ch5/solvers.html", PHONE, color_scheme="dark", **TOUCH)
+    grounds = tab.locator("article .cell_input").first.evaluate(
+        "cell => [cell, cell.querySelector('pre')].map(e => getComputedStyle(e).backgroundColor)"
+    )
+    assert grounds[0] == grounds[1]
+
+
+def test_the_menu_opens_at_this_page_and_the_contents_close(visit):
+    tab = visit("book/ch5/solvers.html", PHONE, **TOUCH)
+    tab.locator(".secondary-toggle:visible").first.tap()
+    tab.locator("dialog[open] nav a").nth(3).tap()
+    tab.wait_for_timeout(500)
+    assert not tab.locator("dialog[open]").count()
+    assert 0 < tab.locator(":target").bounding_box()["y"] < 200
+    tab.locator(".primary-toggle:visible").first.tap()
+    tab.wait_for_timeout(500)
+    place = tab.locator("dialog[open] li.current > a").last
+    assert place.inner_text() == "Four ways to climb"
+    assert 40 <= place.bounding_box()["y"] < PHONE["height"] - 40
+    assert place.bounding_box()["height"] >= 40
+
+
+def test_the_search_fills_a_phone_and_its_field_stays(visit):
+    tab = visit("book/ch5/solvers.html", PHONE, **TOUCH)
+    tab.locator(".search-button:visible").first.tap()
+    dialog = tab.locator("#pst-search-dialog")
+    dialog.locator("input").press_sequentially("kernel")
+    if not tab.locator("script[src*='search-records']").count():
+        pytest.skip("no MiniSearch in the built book")
+    dialog.locator("li a").nth(8).wait_for()
+    box = dialog.bounding_box()
+    assert 0 <= box["x"] and box["x"] + box["width"] <= PHONE["width"]
+    assert 0 <= box["y"] and box["y"] + box["height"] <= PHONE["height"]
+    swipe(tab, (200, 600), (0, -300))
+    assert dialog.evaluate("dialog => dialog.scrollTop") > 100
+    assert 0 <= dialog.locator("input").bounding_box()["y"] < 60
+    dialog.get_by_role("button", name="Close the search").tap()
+    assert not tab.locator("dialog[open]").count()
+
+
+@pytest.mark.parametrize("page", ["ch3/problem", "ch5/safeguard"])
+def test_words_of_a_figure_can_be_read_on_a_phone(page, visit):
+    """Its panels stand below each other, or it is read by a swipe."""
+    tab = visit(f"book/{page}.html", PHONE, **TOUCH)
+    shrunk = tab.locator("article .cell_output img:not(.slides img)").evaluate_all(
+        """images => images.map(image => {
+          image.loading = "eager";
+          const stacked = /stacked/.test(image.closest("picture")?.innerHTML ?? "");
+          return [stacked, +image.getAttribute("width"), image.getBoundingClientRect().width];
+        }).filter(([stacked, whole, shown]) => !stacked && shown < 0.6 * whole)"""
+    )
+    assert shrunk == []
 
 
 @pytest.mark.parametrize("page", ["ch5/index", "ch6/limit", "ledger", "errata"])
