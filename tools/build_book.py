@@ -6,7 +6,8 @@ not change, and builds from there. Otherwise the stored outputs are shown.
 When npm is here, MathJax is fetched once into ``.mathjax/`` and becomes part of the book, which
 then works offline; else its pages take MathJax from the public network of Sphinx's choice.
 `tools.fold` folds what does not teach, `tools.site.moved` leads on from addresses that were,
-`tools.site.tiles` shows what pages draw where they are listed,
+`tools.site.tiles` shows what pages draw where they are listed, `tools.site.below` leads from a
+record's items to their evidence,
 `tools.browser_python` adds the Python that a page runs in the reader's browser, `tools.search` a
 search that finds sections and claims, and `tools.typeset` typesets the formulas, where node is.
 """
@@ -25,7 +26,7 @@ import yaml
 from tools import browser_python, fold, npm, search, toc, typeset
 from tools.execute_notebooks import ROOT, execute_all, notebooks_of
 from tools.lighten import lighten
-from tools.site import moved, tiles
+from tools.site import below, moved, tiles
 from tools.site.templates import render
 
 MATHJAX = "mathjax@3.2.2"  # version 4 has another layout
@@ -111,6 +112,7 @@ def build(source):
         root_page(output / "html")
         search.install(output / "html")
         tiles.install(output / "html")
+        below.install(output / "html")
         typeset.install(output / "html", MATHJAX, TYPESETTER)
         colab_copies(source, output / "html")
     browser_python.install(output / "html")

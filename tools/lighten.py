@@ -74,6 +74,11 @@ ALONE = 600
 MATHJAX = re.compile(r'<script[^>]*src="[^"]*mathjax/[^"]*"[^>]*></script>\s*')
 FORMULA = re.compile(r'class="[^"]*\bmath\b|data-tex=|href="[^"]*claims/')
 """What has to be typeset on a page, or in the card over a link."""
+FOLDED = re.compile(
+    r'(<a class="reference internal" href="[^"]*">([^<]*)</a><details[^>]*>)<summary>'
+    r'(?=<span class="toctree-toggle")'
+)
+"""What opens a part of the sidebar; the theme gives it an icon and no name."""
 FONTS = ("fa-solid-900", "fa-regular-400", "fa-brands-400")
 
 
@@ -197,6 +202,7 @@ def labelled(text):
 def page(text):
     """A page without what the book does not use, and with no script that its words wait for."""
     text = SUPERFLUOUS.sub("", text).replace(FIXED_THEME, SYSTEM_THEME)
+    text = FOLDED.sub(r'\1<summary aria-label="Pages of \2">', text)
     if not FORMULA.search(text):
         text = MATHJAX.sub("", text)
     if 'id="search-results"' not in text:

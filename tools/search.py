@@ -24,10 +24,16 @@ SPHINX = re.compile(r'<script[^>]*src="[^"]*(?:searchtools|searchindex)\.js[^"]*
 APART = ("book/ledger", "book/errata", "book/reproduction", "book/graph", "book/api")
 """Pages that list what others say: found, but below them."""
 ALSO = {
-    "book/howto/table.html": "missing values, NaN, empty cells, words, clean",
+    "book/howto/table.html": "missing values, NaN, empty cells, words, clean, categorical columns",
     "book/howto/regress.html": "my labels are numbers: a numeric, continuous label",
     "book/howto/install.html#what-can-go-wrong": "an error message",
     "book/howto/leak.html#what-can-go-wrong": "an error",
+    "book/howto/leak.html": "overfitting",
+    "book/howto/classify.html": "predict the labels of new samples",
+    "book/howto/chance.html": "a permutation test, a p-value, significance",
+    "book/howto/large.html": "speed, slow, out of memory",
+    "book/reference/datasets.html": "a dataset, datasets",
+    "book/ch2/dependence.html": "HSIC, the Hilbert-Schmidt independence criterion",
     "book/ch5/kernels.html": "the Gaussian, polynomial and other kernels",
 }
 """What a reader asks for in words that a section does not have."""

@@ -389,7 +389,8 @@ function receive(message) {
 
 function end(state, words) {
   dismiss();
-  for (const cell of [running, ...queue]) cell?.mark("", "not run");
+  for (const cell of queue) cell.mark("", "not run");
+  running?.mark(running.results.length ? "" : "stale", "not run"); // what is below is of another run
   for (const cell of cells) cell.hasRun = false;
   [worker, isReady, isStarting, queue, running] = [null, false, false, [], null];
   count = { ran: 0, failed: 0 };

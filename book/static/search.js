@@ -13,16 +13,17 @@ const ALIKE = [
   ["missing", "nan", "impute"],
 ];
 // A page that explains comes before one that proves or lists, a how-to before all.
-const WEIGHT = { howto: 1.3, reference: 0.75, record: 0.35, claim: 0.35, list: 0.35 };
+const WEIGHT = { howto: 1.3, reference: 0.75, record: 0.35, claim: 0.35, list: 0.35, references: 0.35 };
+const WHOLE = 1.25; // a page itself comes before one of its sections
 const NAMED = 3; // a claim that is called by its name
-const BEST = 3; // shown before the others, which stand in groups
+const BEST = 3; // pages shown before the others, which stand in groups
 const A_GROUP = 6;
 const A_PAGE = 3; // sections of one page
 // Claims come last: there are a thousand, and their names hold many a word.
 const GROUPS = [
   ["On your own data", /^howto$/],
   ["The course", /^(?:ch\d+|intro)$/],
-  ["Reference", /^(?!record$|list$|claim$)/],
+  ["Reference", /^(?!(?:howto|ch\d+|intro|record|list|claim)$)/],
   ["The record", /^(?:record|list)$/],
   ["Claims", /^claim$/],
 ];
@@ -77,7 +78,8 @@ function search(question) {
   const found = [...scores].map(([id, { sum, hits }]) => {
     const record = RECORDS[id];
     const named = isNamed(record);
-    const weight = named ? NAMED : (WEIGHT[record.kind] ?? 1);
+    const whole = record.heading === record.title ? WHOLE : 1;
+    const weight = named ? NAMED : whole * (WEIGHT[record.kind] ?? 1);
     return { ...record, named, score: weight * sum * (hits / asked.length) ** 3 };
   });
   const count = {};
@@ -132,7 +134,8 @@ function showFound(question, output, root = "") {
     made.append(...records.map(record => item(record, asked, root)));
     return made;
   };
-  const best = found.filter(({ kind, named }) => kind !== "claim" || named).slice(0, BEST);
+  const isFirst = ({ title }, k, all) => all.findIndex(record => record.title === title) === k;
+  const best = found.filter(({ kind, named }) => kind !== "claim" || named).filter(isFirst).slice(0, BEST);
   const parts = [status, list(best)];
   for (const [name, kinds] of GROUPS) {
     const here = found.filter(record => kinds.test(record.kind) && !best.includes(record)).slice(0, A_GROUP);

@@ -34,6 +34,13 @@ PAGE = """<head>
 </head>"""
 
 
+def test_what_opens_a_part_of_the_sidebar_has_a_name():
+    link = '<a class="reference internal" href="ch1/index.html">Chapter 1</a><details>'
+    toggle = '<summary><span class="toctree-toggle"></span></summary>'
+    assert '<summary aria-label="Pages of Chapter 1"><span' in page(link + toggle)
+    assert "aria-label" not in page(toggle)
+
+
 def test_a_page_waits_for_no_script():
     text = page(PAGE)
     assert text.count("stylesheet") == 2

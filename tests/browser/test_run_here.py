@@ -198,6 +198,11 @@ def test_a_reader_changes_sigma_and_the_certificate_changes(tab, address):
     by_default = certificate(sources[place])
     wide = sources[place].replace("n_components=2", "n_components=2, bandwidth=9.0")
     assert wide != sources[place] and certificate(wide) != by_default
+    area.fill("while True: pass")
+    area.press("Shift+Enter")
+    tab.locator('div.cell[data-run-here="running"]').wait_for()
+    panel.get_by_role("button", name="Stop").click()
+    assert cell.get_attribute("data-run-here") == "stale"  # what is shown is of the run before
     panel.get_by_role("button", name="Reset").click()
     assert tab.locator("article textarea").count() == 0
 

@@ -942,6 +942,11 @@ ASKED = {
     "KDAC": "KDAC",
     "Theorem 5.1": "claims/thm-5.1",
     "Stiefel": "record/4.3-cayley",
+    "hsic": "ch2/dependence",
+    "permutation test": "howto/chance",
+    "overfitting": "howto/leak",
+    "categorical": "howto/table",
+    "dataset": "reference/datasets",
 }
 
 
@@ -952,6 +957,9 @@ def test_search_answers_a_question_with_its_page_first(words, page, on_page, add
     if not tab.locator("script[src*='search-records']").count():
         pytest.skip("no MiniSearch in the built book (make book, with a network at the first time)")
     tab.goto(f"{address}search.html?q={words.replace(' ', '+')}", wait_until="load")
+    lists = tab.locator("#search-results ul")
+    best = lists.first.locator("a").evaluate_all("links => links.map(link => link.pathname)")
+    assert len({*best}) == len(best)  # three pages, not three sections of one
     first = tab.locator("#search-results li").first
     assert page in first.locator("a").get_attribute("href")
     assert not re.search("Binder|Show code|import ", first.locator("p").text_content())
@@ -959,6 +967,28 @@ def test_search_answers_a_question_with_its_page_first(words, page, on_page, add
     assert field.input_value() == words
     field.fill("no such words anywhere")
     assert tab.locator("#search-results [role=status]").text_content()
+
+
+def test_what_is_found_while_one_types_stands_in_the_middle_of_the_window(on_page):
+    tab = on_page("book/ch5/index.html")
+    tab.keyboard.press("Control+k")
+    dialog = tab.locator("#pst-search-dialog")
+    dialog.locator("input").press_sequentially("kernel")
+    if not (SITE / "_static" / "search-records.js").exists():
+        pytest.skip("no MiniSearch in the built book")
+    dialog.locator(".search-found li").nth(5).wait_for()
+    box, window = dialog.bounding_box(), tab.viewport_size
+    left, right = box["x"], window["width"] - box["x"] - box["width"]
+    assert abs(left - right) < 2 and box["y"] > 0
+    assert box["y"] + box["height"] < window["height"]
+
+
+def test_a_section_of_the_record_leads_to_its_evidence():
+    text = read("book/record/C.4.html")
+    table = text[text.index("<table") : text.index("</table>")]
+    links = re.findall(r'<a href="#(check-[^"]+)">below</a>', table)
+    assert "<p>below" not in table and len(links) > 5
+    assert {*links} <= parsed("book/record/C.4.html").ids
 
 
 def test_everything_found_is_there():

@@ -8,7 +8,7 @@ TABLE = re.compile(
 )
 ROW = re.compile(r"<tr.*?</tr>", re.DOTALL)
 CELL = re.compile(r"(<t[hd])\b([^>]*)>(.*?)(?=</t[hd]>)", re.DOTALL)
-NUMBER = re.compile(r"[✓✗]? ?[-−+]?\d[\d,.]*(?:e[-+]?\d+)? ?%?(?: ± [\d,.]+)?")
+NUMBER = re.compile(r"[✓✗]? ?[-−+]?\d[\d,.]*(?:e[-+]?\d+)? ?%?(?: ± [\d,.]+(?:e[-+]?\d+)?)?")
 NOTHING = {"", "-", "–", "—"}
 MARK = ' data-number=""'
 

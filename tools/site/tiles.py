@@ -1,7 +1,8 @@
 """Tiles: pictures that lead on, made while the book is built from what its pages draw first.
 
-A table of a chapter's or the reference's pages gets a picture in each row; the record's index lists
-its pages; the gallery begins with all that it draws, each leading to its code.
+A table of a chapter's or the reference's pages gets a picture in each row that has one of its own;
+the record's index lists its pages; the gallery begins with all that it draws, each leading to its
+code.
 """
 
 from __future__ import annotations
@@ -89,13 +90,17 @@ class Tiles:
     def index(self, page, text):
         """A page whose tables of pages have a picture in each row, where most of them have one."""
 
-        def row(found):
+        def row(found, seen):
             target = posixpath.normpath(posixpath.join(posixpath.dirname(page), found[2]))
             tile = self.tile(page, target, title="") if target in pages() else dict(image=None)
+            if tile["image"] in seen:  # one picture says nothing of many things
+                tile = dict(image=None)
+            seen.add(tile["image"])
             return found[1] + render("tile.html.j2", **tile)
 
         def table(found):
-            rows, shown = len(LINK.findall(found[0])), LINK.sub(row, found[0])
+            rows, seen = len(LINK.findall(found[0])), set()
+            shown = LINK.sub(lambda link: row(link, seen), found[0])
             return shown if 2 * shown.count('class="tile"') >= rows > 1 else found[0]
 
         return TABLE.sub(table, text)
