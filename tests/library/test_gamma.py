@@ -39,6 +39,15 @@ def test_gamma_of_an_embedding_is_its_formula(rng):
     assert_allclose(gamma.tile(rows, columns), expected[rows, columns], atol=1e-14)
 
 
+def test_a_gamma_of_any_weights_acts_as_its_matrix(rng):
+    F, s, V = rng.standard_normal((7, 2)), np.array([2.0, -0.3]), rng.standard_normal((7, 3))
+    gamma, expected = Gamma(F, s), F @ np.diag(s) @ F.T
+    assert_allclose(gamma.to_dense(), expected, atol=1e-14)
+    assert_allclose(gamma @ V, expected @ V, atol=1e-13)
+    assert_allclose((3 * gamma).to_dense(), 3 * expected, atol=1e-14)
+    assert_allclose(as_gamma(expected).to_dense(), expected, atol=1e-14)
+
+
 def test_biased_hsic_is_the_squared_norm_of_the_cross_covariance(rng):
     A, B = rng.standard_normal((9, 3)), rng.standard_normal((9, 2))
     covariance = np.cov(A.T, B.T)[:3, 3:]
