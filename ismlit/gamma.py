@@ -365,7 +365,7 @@ def as_gamma(gamma: Any) -> Gamma | DenseGamma:
 
 
 def refuse_gaps(labels: np.ndarray, name: str) -> None:
-    """Raise an error if a label is None or NaN: it would be taken for a class of its own.
+    """Raise an error if a label is None, NaN or NA: it would be taken for a class of its own.
 
     Parameters
     ----------
@@ -378,10 +378,20 @@ def refuse_gaps(labels: np.ndarray, name: str) -> None:
     ------
     ValueError
         If one is missing: names the row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.gamma import refuse_gaps
+    >>> refuse_gaps(np.array(["a", None], dtype=object), "y")
+    Traceback (most recent call last):
+    ValueError: y holds None in row 1: leave out the rows without one
     """
     if labels.dtype.kind not in "fO":
         return
-    missing = np.array([label is None or bool(label != label) for label in labels.tolist()])
+    none = ("NoneType", "NAType")  # what pandas calls NA is equal to nothing, itself neither
+    gap = lambda label: type(label).__name__ in none or bool(label != label)
+    missing = np.array([gap(label) for label in labels.tolist()])
     if missing.any():
         row = int(missing.argmax())
         raise ValueError(f"{name} holds {labels[row]} in row {row}: leave out the rows without one")

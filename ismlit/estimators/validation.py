@@ -195,8 +195,8 @@ UNREADABLE = re.compile(
     r"convert|Cannot cast|float\(\) argument|DateTime|promote|contains (NaN|infinity)"
 )
 """What numpy and scikit-learn say of a table that they cannot read as finite numbers."""
-GAPS = re.compile(r"Input (y )?contains (NaN|infinity)")
-"""What scikit-learn says of a target that is not finite."""
+GAPS = re.compile(r"Input (y )?contains (NaN|infinity)|boolean value of NA")
+"""What scikit-learn and pandas say of a target that is not finite."""
 
 
 def explain_column(X: Any, error: BaseException) -> None:
@@ -270,7 +270,7 @@ def explain_target(y: Any, error: BaseException) -> None:
     ValueError
         If y holds NaN or infinity: names the row.
     """
-    about = isinstance(error, ValueError) and GAPS.match(str(error))
+    about = isinstance(error, TypeError | ValueError) and GAPS.match(str(error))
     if not about or y is None or hasattr(y, "dask"):
         return
     for row, values in enumerate(to_numpy(y)):

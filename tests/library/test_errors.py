@@ -96,6 +96,10 @@ PROVOKED = {
         lambda: SupervisedIKDR().fit(X, np.where(np.arange(60) == 9, np.nan, Y)),
         "Input y contains NaN, in row 9: leave out",
     ),
+    "a gap among words": (
+        lambda: SupervisedIKDR().fit(TABLE, pd.Series(["a", pd.NA] * 30, dtype="string")),
+        "Input y contains NaN, in row 1: leave out",
+    ),
     "numbers and words": (
         lambda: SupervisedIKDR().fit(X, np.array([1, "a"] * 30, dtype=object)),
         "y mixes numbers and words",
