@@ -387,11 +387,14 @@ def refuse_gaps(labels: np.ndarray, name: str) -> None:
     Traceback (most recent call last):
     ValueError: y holds None in row 1: leave out the rows without one
     """
-    if labels.dtype.kind not in "fO":
+    if labels.dtype.kind == "f":
+        missing = np.isnan(labels)
+    elif labels.dtype.kind == "O":
+        none = ("NoneType", "NAType")  # what pandas calls NA is equal to nothing, itself neither
+        gap = lambda label: type(label).__name__ in none or bool(label != label)
+        missing = np.array([gap(label) for label in labels.tolist()])
+    else:
         return
-    none = ("NoneType", "NAType")  # what pandas calls NA is equal to nothing, itself neither
-    gap = lambda label: type(label).__name__ in none or bool(label != label)
-    missing = np.array([gap(label) for label in labels.tolist()])
     if missing.any():
         row = int(missing.argmax())
         raise ValueError(f"{name} holds {labels[row]} in row {row}: leave out the rows without one")
