@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.print_book import chromium
+from tools.print_book import SITE, chromium
 
 
 @pytest.fixture(scope="module")
@@ -17,3 +17,10 @@ def browser():
         browser = playwright.chromium.launch(executable_path=program)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def search():
+    """The book's own search; where a book was built without MiniSearch the test skips."""
+    if not (SITE / "_static" / "search-records.js").exists():
+        pytest.skip("no MiniSearch in the built book (make book, with a network at the first time)")

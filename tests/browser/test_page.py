@@ -416,13 +416,12 @@ def test_the_menu_opens_at_this_page_and_the_contents_close(visit):
     assert place.bounding_box()["height"] >= 40
 
 
+@pytest.mark.usefixtures("search")
 def test_the_search_fills_a_phone_and_its_field_stays(visit):
     tab = visit("book/ch5/solvers.html", PHONE, **TOUCH)
     tab.locator(".search-button:visible").first.tap()
     dialog = tab.locator("#pst-search-dialog")
     dialog.locator("input").press_sequentially("kernel")
-    if not (SITE / "_static" / "search-records.js").exists():
-        pytest.skip("no MiniSearch in the built book")
     dialog.locator("li a").nth(8).wait_for()
     box = dialog.bounding_box()
     assert 0 <= box["x"] and box["x"] + box["width"] <= PHONE["width"]
@@ -488,12 +487,11 @@ ASKED = {
 }
 
 
+@pytest.mark.usefixtures("search")
 @pytest.mark.parametrize("words, pages", ASKED.items())
 def test_words_of_a_reader_lead_to_a_page_that_answers(words, pages, visit):
     """Among the best three; in groups, claims last."""
     tab = visit(f"search.html?q={words.replace(' ', '+')}")
-    if not tab.locator("script[src*='search-records']").count():
-        pytest.skip("no MiniSearch in the built book (make book, with a network at the first time)")
     best = tab.locator("#search-results ul").first.locator("a")
     found = best.evaluate_all("links => links.map(link => link.getAttribute('href'))")
     assert any(page in address for page in pages for address in found), found

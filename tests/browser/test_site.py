@@ -950,12 +950,11 @@ ASKED = {
 }
 
 
+@pytest.mark.usefixtures("search")
 @pytest.mark.parametrize("words, page", ASKED.items())
 def test_search_answers_a_question_with_its_page_first(words, page, on_page, address):
     """And with a sentence, not with what stands around it."""
     tab = on_page("search.html")
-    if not tab.locator("script[src*='search-records']").count():
-        pytest.skip("no MiniSearch in the built book (make book, with a network at the first time)")
     tab.goto(f"{address}search.html?q={words.replace(' ', '+')}", wait_until="load")
     lists = tab.locator("#search-results ul")
     best = lists.first.locator("a").evaluate_all("links => links.map(link => link.pathname)")
@@ -969,13 +968,12 @@ def test_search_answers_a_question_with_its_page_first(words, page, on_page, add
     assert tab.locator("#search-results [role=status]").text_content()
 
 
+@pytest.mark.usefixtures("search")
 def test_what_is_found_while_one_types_stands_in_the_middle_of_the_window(on_page):
     tab = on_page("book/ch5/index.html")
     tab.keyboard.press("Control+k")
     dialog = tab.locator("#pst-search-dialog")
     dialog.locator("input").press_sequentially("kernel")
-    if not (SITE / "_static" / "search-records.js").exists():
-        pytest.skip("no MiniSearch in the built book")
     dialog.locator(".search-found li").nth(5).wait_for()
     box, window = dialog.bounding_box(), tab.viewport_size
     left, right = box["x"], window["width"] - box["x"] - box["width"]
@@ -991,11 +989,10 @@ def test_a_section_of_the_record_leads_to_its_evidence():
     assert {*links} <= parsed("book/record/C.4.html").ids
 
 
+@pytest.mark.usefixtures("search")
 def test_everything_found_is_there():
     """Each record leads to a page that is built, and to a place on it."""
     path = SITE / "_static" / "search-records.js"
-    if not path.exists():
-        pytest.skip("no MiniSearch in the built book")
     records = json.loads(path.read_text("utf8").removeprefix("const RECORDS = ").rstrip(";\n"))
     assert len(records) > 1500
     for record in records:
