@@ -41,12 +41,17 @@ CASES = {
     "wine, q = 2": case(toy("wine"), 2),
     "cancer, q = 2": case(toy("breast_cancer"), 2),
     "digits, q = 5": case(toy("digits"), 5),
+    "iris, q = 2": case(toy("iris"), 2),
     "3000 x 50, 4 classes, q = 3": case(classes(3000, 50, 4), 3),
     "3000 x 50, 1000 classes, q = 3": case(classes(3000, 50, 1000), 3),
+    "1500 x 200, 30 classes, q = 5": case(classes(1500, 200, 30), 5),
+    "500 x 1500, 50 classes, q = 5": case(classes(500, 1500, 50), 5),
     "10 000 x 20, 4 classes, q = 2": case(classes(10_000, 20, 4), 2),
     "polynomial, cancer, q = 2": case(toy("breast_cancer"), 2, kernel="polynomial"),
+    "squared, cancer, q = 2": case(toy("breast_cancer"), 2, kernel="squared"),
     "multiquadratic, digits, q = 3": case(toy("digits"), 3, kernel="multiquadratic"),
     "digits at the median, q = 10": case(toy("digits"), 10, "median"),
+    "200 x 2000 at the median, q = 3": case(classes(200, 2000, 4), 3, "median"),
 }
 
 
