@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from ismlit.gamma import label_gamma
 from ismlit.kernels import Gaussian
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism
-from tools.bench import climbs, growth, passes, peers
+from tools.bench import climbs, cluster, growth, passes, peers
 from tools.bench.rows import Row, store, take_turns
 
 
@@ -82,3 +83,19 @@ def test_peers_compute_the_same(package, run):
     ours = task[0].objective_and_phi(task[1]) if package == "pykeops" else peers.our_hsic(*task)
     for theirs, number in zip(np.atleast_1d(getattr(peers, run)(*task)[:2]), ours):
         assert_allclose(theirs, number, rtol=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [{}, {"killed": False}, {"client": 301.0}])
+def test_the_rows_of_the_cluster_are_those_of_its_fit(wrong, monkeypatch):
+    found = dict(client=200.0, worker=250.0, seconds=9.0, passes=11, sent=3.0, imported=190.0)
+    found |= {"killed": True} | wrong
+    done = found, SimpleNamespace(converged_=True)
+    monkeypatch.setattr(cluster, "fit_on_workers", lambda n, memory: done)
+    if not found["killed"]:
+        with pytest.raises(RuntimeError, match="the worker lived"):
+            list(cluster.rows(quick=False))
+        return
+    rows = {row.work: row for row in cluster.rows(quick=False)}
+    assert all(work.startswith("10^7 x 50 on two workers of 700MiB: ") for work in rows)
+    met = {work.partition(": ")[2]: row.met for work, row in rows.items() if row.met is not None}
+    assert met == {"memory of the client": found["client"] <= 300, "sent a pass": True}

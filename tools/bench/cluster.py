@@ -119,10 +119,11 @@ def rows(quick):
     if not (found["killed"] and model.converged_):
         raise RuntimeError(f"the worker lived or the fit did not converge: {found}")
     size = f"{n:.0e} x {D} on two workers of {memory}".replace("e+0", "0^")
-    note = f"{found['imported']:.0f} of them before the fit; one worker killed"
-    yield Row(f"{size}: memory of the client", found["client"], 300, unit=" MB", note=note)
+    yield Row(f"{size}: memory of the client", found["client"], 300, unit=" MB")
+    yield Row(f"{size}: of that before the fit", found["imported"], unit=" MB")
     yield Row(f"{size}: memory of a worker", found["worker"], unit=" MB")
     yield Row(f"{size}: sent a pass", found["sent"], 10, unit=" MB")
+    yield Row(f"{size}: passes", found["passes"])
     yield Row(f"{size}: whole fit", found["seconds"], unit=" s")
 
 
