@@ -153,17 +153,22 @@ def climbed(way, problem, q, limit=np.inf):
     return watch
 
 
-def against(name, problem, q, turns=3):
-    """For every way the row of when it was as high as ours, or of where it ends if it never was."""
+def against(name, problem, q, turns=None):
+    """For every way the row of when it was as high as ours, or of where it ends if it never was.
+
+    Ours and the way take turns, three times or for a second, and the least time of each counts.
+    """
     best = ism(problem, q=q).objective
     least = best - SLACK * abs(best)
-    ours = [climbed(OURS, problem, q) for _ in range(turns)]
-    whole = min(watch.seen[-1][0] for watch in ours)
-    first = min(watch.reached(least) for watch in ours)
+    whole = min(climbed(OURS, problem, q).seen[-1][0] for _ in range(2))
+    turns = turns or int(np.clip(1 / whole, 3, 20))
     patience = float(np.clip(5 / whole, 4, SLOWEST)) * whole
     for way in WAYS:
-        watches = [climbed(way, problem, q, patience) for _ in range(turns)]
-        reached = min(watch.reached(least) for watch in watches)
+        pairs = [
+            (climbed(OURS, problem, q), climbed(way, problem, q, patience)) for _ in range(turns)
+        ]
+        ours, watches = zip(*pairs, strict=True)
+        first, reached = (min(watch.reached(least) for watch in each) for each in (ours, watches))
         end = max(J for watch in watches for _, J in watch.seen) / best - 1
         late = bool(np.isinf(reached)) and any(watch.stopped for watch in watches)
         if late or np.isfinite(reached):
