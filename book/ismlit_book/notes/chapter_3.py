@@ -106,7 +106,6 @@ def printed_quality(claim_id):
         after=PRINTED["SG", "DG", "SI"]["NMI"],
         top={n: max(v for key, v in quality.items() if key[0] == n) for n in ("WebKb", "Moon")},
         least=min(scores),
-        low=max(score for score in scores if score < 0.5),
     )
 
 
