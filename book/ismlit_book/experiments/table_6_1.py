@@ -339,18 +339,24 @@ def values(row, reading, stored, program):
     return found | {"test": found["test, own scaling"], "C": found["C mean"]}
 
 
-def near(found, row, key):
-    """Whether a printed cell comes out; two standard errors of both means are allowed as well.
+def allowed(found, row, key):
+    """How far our mean of a cell may be from the printed one: `MARGIN`, and two standard errors.
 
     They add at most what `SPREAD` says, so that no spread of the folds lets every value pass.
     """
-    here = [value for value in found.get(key, []) if value is not None]
-    if not here:
-        return False
+    here = [value for value in found[key] if value is not None]
     said, spread = float(row[key]), float(row.get(f"{key} sd") or 0)
     error = 2 * np.sqrt(np.var(here) / len(here) + spread**2 / 10)
     margin, most = (max(least, share * said) for least, share in (MARGIN[key], SPREAD[key]))
-    return bool(abs(np.mean(here) - said) <= margin + min(error, most))
+    return margin + min(error, most)
+
+
+def near(found, row, key):
+    """Whether a printed cell comes out."""
+    here = [value for value in found.get(key, []) if value is not None]
+    if not here:
+        return False
+    return bool(abs(np.mean(here) - float(row[key])) <= allowed(found, row, key))
 
 
 def judge(row, reading, stored, program):

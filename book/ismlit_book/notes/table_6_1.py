@@ -12,7 +12,7 @@ PRINTED = {(r["set"], r["method"]): r for r in printed("table-6.1")}
 ROWS = {f"tab-6.1-{name}-{method}": (name, method) for name, method in PRINTED}
 WIDTHS = {f"tab-D.7-{name}": name for name in table_6_1.SETS}
 HERE = {
-    "sigma": "The smallest sigma is {:.2f} here.",
+    "sigma": "The smallest sigma is {:.2g} here.",
     "test": "Test is {:.2f} here.",
     "MSE": "MSE is {:.0f} here.",
 }
@@ -30,13 +30,16 @@ def of_a_network(claim_id):
     n = len(found["train"])
     if n < 10:
         told += ["One fold of the ten was run." if n == 1 else f"{n} of the ten folds were run."]
+    spread = float(row["test sd"]) or np.inf  # of the printed folds
+    off = abs(np.mean(found["test"]) - float(row["test"])) / spread
     said = [f"training accuracy {row['train']}", f"test {row['test']} ± {row['test sd']}"]
     said += [f"$H {row['H']}$"]
     if row["method"] == "H":
         said += [f"$sigma {row['sigma']}$", f"$L {row['L']}$"]
     said += [f"{cell} {row[cell]}" for cell in ("MSE", "CE")]
     said += [f"${cell} {row[cell]}$" for cell in ("C", "T")]
-    return dict(printed=", ".join(said), here=" ".join(told).replace("sigma", "$sigma$"))
+    here = " ".join(told).replace("sigma", "$sigma$")
+    return dict(printed=", ".join(said), here=here, off=off, epochs=found.get("epochs", [0])[0])
 
 
 def _within_the_margins(row, found, keys):
@@ -49,10 +52,13 @@ def _within_the_margins(row, found, keys):
         if value != row[key]:
             several = len(values) > 1 and key in ("test", "MSE")
             spread = f" ± {np.std(values):.{digits}f}" if several else ""
+            margin = table_6_1.allowed(found, row, key)
+            margin = f"({margin:.0f})" if margin >= 10 else f"({margin:.2g})"
             told.append(f"${key} {value}$" if len(key) == 1 else f"{key} {value}{spread}")
+            told[-1] += f" {margin}"
     *first, last = told or [""]
     listed = f"{', '.join(first)} and {last}" if first else last
-    return [f"Within the page's margins, here: {listed}."] if told else []
+    return [f"Within the page's margins, in brackets, here: {listed}."] if told else []
 
 
 # ---------------------------------------------------------------- Table D.7
