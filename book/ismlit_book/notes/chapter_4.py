@@ -134,6 +134,7 @@ def losses_of_the_part(claim_id):
     ours = [ALL.by["Spiral1", "KNet EIG"]["ours"], PART.by["Spiral1", "KNet EIG"]["ours"]]
     return dict(
         worst=max(loss[n, m] for n in SETS for m in KNET),
+        gained=-min(loss[n, m] for n in SETS for m in KNET),
         share=share,
         ours=np.mean(ours[0]) - np.mean(ours[1]),
         few=sum(v < 1.05 for v in few),
