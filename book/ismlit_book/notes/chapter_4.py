@@ -64,7 +64,9 @@ def k_means_raw_and_scaled(claim_id):
 def printed_of_face_and_moon(claim_id):
     """KNet's lead over SN on Face; SC on Moon."""
     points = VALUE["Face", "KNet EIG"] - VALUE["Face", "SN"]
-    return dict(points=points, percent=100 * points / VALUE["Face", "SN"], SC=VALUE["Moon", "SC"])
+    weak = max(VALUE[n, m] for n in ("Moon", "Spiral1") for m in ("AEC", "DEC", "IMSAT"))
+    percent = 100 * points / VALUE["Face", "SN"]
+    return dict(points=points, percent=percent, SC=VALUE["Moon", "SC"], weak=weak)
 
 
 @about("txt-4-rcv")
@@ -178,6 +180,7 @@ def printed_over_lambda(claim_id):
         last=heights[-1],
         ratios=(ratios[about_one].min(), ratios[about_one].max()),
         rows=WORDS[about_one.sum()],
+        span=np.ptp(_columns()["Wine", "EIG NMI"]),
         nearest=scores[off.argmin()],
         rest=(rest.min(), rest.max()),
     )

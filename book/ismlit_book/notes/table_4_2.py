@@ -60,7 +60,8 @@ def of_knet(claim_id):
     if number == "4.4":
         there = eig.get("program, published part")
         if there:
-            here += f" EIG on the authors' own 300 and 30 000 points: {mean(there)}."
+            runs = f"a mean of {WORDS[len(there)]}"
+            here += f" EIG on the authors' own 300 and 30 000 points: {mean(there)}, {runs}."
         here += (
             " By the program's other scores: EIG, the part alone, "
             f"{mean(eig['program, part alone'])}; SMA, its start on the part, {mean(sma[START])}."
