@@ -64,7 +64,9 @@ def k_means_raw_and_scaled(claim_id):
 def printed_of_face_and_moon(claim_id):
     """KNet's lead over SN on Face; SC on Moon."""
     points = VALUE["Face", "KNet EIG"] - VALUE["Face", "SN"]
-    return dict(points=points, percent=100 * points / VALUE["Face", "SN"], SC=VALUE["Moon", "SC"])
+    weak = max(VALUE[n, m] for n in ("Moon", "Spiral1") for m in ("AEC", "DEC", "IMSAT"))
+    percent = 100 * points / VALUE["Face", "SN"]
+    return dict(points=points, percent=percent, SC=VALUE["Moon", "SC"], weak=weak)
 
 
 @about("txt-4-rcv")
@@ -134,6 +136,7 @@ def losses_of_the_part(claim_id):
     ours = [ALL.by["Spiral1", "KNet EIG"]["ours"], PART.by["Spiral1", "KNet EIG"]["ours"]]
     return dict(
         worst=max(loss[n, m] for n in SETS for m in KNET),
+        gained=-min(loss[n, m] for n in SETS for m in KNET),
         share=share,
         ours=np.mean(ours[0]) - np.mean(ours[1]),
         few=sum(v < 1.05 for v in few),
@@ -177,6 +180,7 @@ def printed_over_lambda(claim_id):
         last=heights[-1],
         ratios=(ratios[about_one].min(), ratios[about_one].max()),
         rows=WORDS[about_one.sum()],
+        span=np.ptp(_columns()["Wine", "EIG NMI"]),
         nearest=scores[off.argmin()],
         rest=(rest.min(), rest.max()),
     )

@@ -5,7 +5,7 @@ import numpy as np
 from ismlit_book import printed, results
 from ismlit_book.experiments import program_4_2, table_4_2
 from ismlit_book.experiments.deep_peers import AEC, CLUSTERING, IMSAT, LongAEC, LongIMSAT
-from ismlit_book.notes import about
+from ismlit_book.notes import WORDS, about
 
 STORED, PROGRAM, MORE = map(results, ("table-4.2", "program-4.2", "hypotheses-4.2"))
 TABLES = {
@@ -48,16 +48,20 @@ def of_knet(claim_id):
 
     def pair(kind):
         found = [cell[kind] for cell in (eig, sma) if kind in cell]
-        return " and ".join(map(mean, found)) or "not run"
+        return " and ".join(map(mean, found))
 
     value = [f"{table.value[name, method]:.1f}" for method in KNET]
+    parts = f", means of {WORDS[len(eig['program'])]} parts" if number == "4.4" else ""
+    text = f"{mean(eig['text'])} (EIG)" if "text" in eig else "not run"
     here = (
-        f"Printed {value[0]} and {value[1]}; by the authors' program {pair('program')}; "
-        f"by the text {pair('text')}; KNetClustering, another algorithm, {pair('ours')}."
+        f"Printed {value[0]} and {value[1]}; by the authors' program {pair('program')}{parts}; "
+        f"by the text {text}; KNetClustering, another algorithm, {pair('ours')}."
     )
     if number == "4.4":
         there = eig.get("program, published part")
-        here += f" The authors' own 300 and 30 000 points: {mean(there)}." if there else ""
+        if there:
+            runs = f"a mean of {WORDS[len(there)]}"
+            here += f" EIG on the authors' own 300 and 30 000 points: {mean(there)}, {runs}."
         here += (
             " By the program's other scores: EIG, the part alone, "
             f"{mean(eig['program, part alone'])}; SMA, its start on the part, {mean(sma[START])}."
@@ -80,6 +84,7 @@ def of_knet(claim_id):
 WAYS = {
     "own clusters": "By its own clusters {}.",
     "800 steps": f"By {LongIMSAT.steps} steps {{}}.",
+    "800 steps, own clusters": f"By its own clusters, {LongIMSAT.steps} steps, {{}}.",
     "searched": "By appendix B.4's search on {}.",
 }
 
@@ -94,8 +99,9 @@ def come_out(number, method):
         plain = next(iter(readings))
         near = [how for how, values in readings.items() if table_4_2.near(wanted, values)]
         for how in ["plain"] if plain in near else near:
+            own = f"{how}, images" in readings  # its clusters, not those of its images
             how = how.removeprefix(method).removesuffix(", images").strip(", ")
-            how = "" if how == "plain" else how or "own clusters"
+            how = "" if how == "plain" else ", ".join(filter(None, [how, own * "own clusters"]))
             if name not in found.setdefault(how, []):
                 found[how].append(name)
     return found
@@ -122,6 +128,7 @@ def of_a_rival(claim_id):
     facts |= dict(long=epochs(LongAEC), short=epochs(AEC), steps=IMSAT.steps)
     facts |= dict(many=LongIMSAT.steps, epochs=CLUSTERING)
     sets = lambda way: listed(dict.fromkeys(name for name, _ in table_4_2.AT_THEIR_BEST[way]))
+    facts |= dict(searched=sets("SN, searched"))
     facts |= dict(on=sets("AEC, 200 + 60 epochs"), layered=sets("DEC, layer by layer"))
     if claim_id == "tab-4.4-dec":
         small, large = sorted(TABLES["4.4"].by["RCV", "DEC"]["DEC, images"])
