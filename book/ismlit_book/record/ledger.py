@@ -163,11 +163,12 @@ def ledger():
     """
     import yaml
 
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # of libyaml, in a quarter of the time
     claims = {}
     for path in sorted(
         (data() / "claims").glob("*.yml"), key=lambda path: [*TITLES].index(path.stem)
     ):
-        for row in yaml.safe_load(path.read_text(encoding="utf-8")):
+        for row in yaml.load(path.read_text(encoding="utf-8"), loader):
             row["uses"] = tuple(row.get("uses", ()))
             claim = Claim(chapter=path.stem, **row)
             if claim.id in claims:
