@@ -18,6 +18,12 @@ RAN = {
     "text": "As the text's algorithm has it, on the program's data",
     "program, q = 2": "As the authors' program ran with $q = 2$",
 }
+ALL_ARE = {
+    2: " Every printed digit.",
+    1: f" Means within {table.MARGIN['NMI']} (NMI, novelty), {100 * table.MARGIN['CQ']:.0f} % (CQ) "
+    f"and {100 * table.MARGIN['cost']:.0f} % (cost).",
+}
+"""What is said of a row whose cells come out, all to the last digit or some by the margin."""
 
 
 def mean(name, cell, reading="program"):
@@ -43,8 +49,7 @@ def cells(claim_id):
         f"{cell} {table.as_text(found[cell], row[cell], row[f'{cell} sd'] or row[cell])}"
         for cell in signs
     ]
-    every = " Every printed digit." if min(signs.values()) == 2 else ""
-    here = f"{RAN[reading]}: {', '.join(told)}.{every}"
+    here = f"{RAN[reading]}: {', '.join(told)}.{ALL_ARE.get(min(signs.values()), '')}"
     return dict(printed=", ".join(_printed_cells(row)), here=here) | MORE.get(claim_id, dict)()
 
 
