@@ -17,14 +17,15 @@ ROWS = {
 
 
 def numbers(table, reading, row):
-    """Means and deviations of cost and score of a row by a reading; accuracies in percent."""
+    """Mean, deviation and margin of a row's cost and score; accuracies and margins in percent."""
     found = {}
     for cell in cells(table, reading, {row}):
         if cell.values:
             unit = 100 if cell.quantity == "score" and row[1] == "supervised" else 1
             found[cell.quantity] = unit * np.mean(cell.values)
             found[f"{cell.quantity}_sd"] = unit * np.std(cell.values)
-            found[f"{cell.quantity}_off"] = 100 * abs(np.mean(cell.values) / cell.printed - 1)
+            percent = 100 / abs(cell.printed) if cell.quantity == "cost" else unit
+            found[f"{cell.quantity}_slack"] = percent * cell.slack  # that it fits within
             found["folds"] = WORDS[len(cell.values)]
     return SimpleNamespace(**found)
 

@@ -25,6 +25,7 @@ def of_kernels(claim_id):
         facts[key], facts[f"{key}_ends"] = scores, (min(scores), max(scores))
         facts[f"{key}_sd"] = [of.score_sd for of in found]
         facts[f"{key}_most"] = max(facts[f"{key}_sd"])
+        facts["slack"] = min(of.score_slack for of in found)
     own = (place[0], "supervised", "multiquadratic, similarity")
     of_xw = [r["training accuracy, gamma = auto"] for r in results("table-5.5") if in_(r, own)]
     return facts | (dict(of_xw=100 * np.mean(of_xw[0])) if of_xw else {})
