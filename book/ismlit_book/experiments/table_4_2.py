@@ -547,8 +547,11 @@ class Beside:
     def _by_chance(self, keys, values_of):
         return np.mean([self._count(keys, values_of, off) for off in WRONG])
 
-    def verdicts_on(self, name):
-        """{KNet's cell on a set by the program, and another reading that is near: whether}."""
+    def verdicts_on(self, name, also=()):
+        """{KNet's cell on a set by the program, and another reading that is near: whether}.
+
+        also : further readings, where they were run.
+        """
         found = {}
         for key in ((name, method) for method in KNETS):
             reading, values, agrees = judged(self.value[key], self.by[key])
@@ -557,6 +560,8 @@ class Beside:
                 self.value[key], served
             )
             found[f"{key[1]}, {reading}"] = agrees
+            for other in (how for how in also if how in self.by[key]):
+                found[f"{key[1]}, {other}"] = near(self.value[key], self.by[key][other])
         return found
 
     def verdicts_of(self, method):

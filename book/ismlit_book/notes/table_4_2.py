@@ -46,13 +46,15 @@ def of_knet(claim_id):
     table = TABLES[number]
     eig, sma = (table.by[name, method] for method in KNET)
 
-    def pair(kind):
-        found = [cell[kind] for cell in (eig, sma) if kind in cell]
-        return " and ".join(map(mean, found))
+    def told(values):
+        apart = number == "4.4" and np.ptp(values) > table_4_2.MARGIN
+        return mean(values) + (f" ({min(values):.0f} to {max(values):.0f})" if apart else "")
+
+    pair = lambda kind: " and ".join(told(cell[kind]) for cell in (eig, sma) if kind in cell)
 
     value = [f"{table.value[name, method]:.1f}" for method in KNET]
     parts = f", means of {WORDS[len(eig['program'])]} parts" if number == "4.4" else ""
-    text = f"{mean(eig['text'])} (EIG)" if "text" in eig else "not run"
+    text = f"EIG {told(eig['text'])}" if "text" in eig else "not run"
     here = (
         f"Printed {value[0]} and {value[1]}; by the authors' program {pair('program')}{parts}; "
         f"by the text {text}; KNetClustering, another algorithm, {pair('ours')}."
@@ -61,7 +63,7 @@ def of_knet(claim_id):
         there = eig.get("program, published part")
         if there:
             runs = f"a mean of {WORDS[len(there)]}"
-            here += f" EIG on the authors' own 300 and 30 000 points: {mean(there)}, {runs}."
+            here += f" EIG on the authors' own 300 and 30 000 points: {told(there)}, {runs}."
         here += (
             " By the program's other scores: EIG, the part alone, "
             f"{mean(eig['program, part alone'])}; SMA, its start on the part, {mean(sma[START])}."
