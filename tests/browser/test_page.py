@@ -3,6 +3,7 @@
 Without a built book or without Chromium the tests skip.
 """
 
+import contextlib
 import itertools
 
 import pytest
@@ -368,16 +369,19 @@ TOUCH = dict(has_touch=True, is_mobile=True)
 
 def test_a_formula_within_a_sentence_is_no_stop_of_the_keyboard(visit):
     """Unless it scrolls; and one that fits is of the text's size."""
+    from playwright.sync_api import Error
+
     tab = visit("book/ch5/solvers.html", PHONE, **TOUCH)
-    tab.wait_for_timeout(500)
-    formulas = tab.locator("article mjx-container:not([display=true])")
-    assert formulas.count() > 20
-    wrong = formulas.evaluate_all("""formulas => formulas.filter(formula => {
-      const inner = formula.querySelector("mjx-math").getBoundingClientRect().width;
-      const fits = inner <= formula.getBoundingClientRect().width + 1;
-      return fits && inner < 300 && (formula.tabIndex === 0 || formula.style.fontSize);
-    }).map(formula => formula.textContent)""")
-    assert wrong == []
+    wrong = """() => [...document.querySelectorAll("article mjx-container:not([display=true])")]
+      .filter(formula => {
+        const inner = formula.querySelector("mjx-math").getBoundingClientRect().width;
+        const fits = inner <= formula.getBoundingClientRect().width + 1;
+        return fits && inner < 300 && (formula.tabIndex === 0 || formula.style.fontSize);
+      }).map(formula => formula.textContent)"""
+    assert tab.locator("article mjx-container:not([display=true])").count() > 20
+    with contextlib.suppress(Error):  # the page may still be setting them
+        tab.wait_for_function(f"() => ({wrong})().length === 0", timeout=15_000)
+    assert tab.evaluate(wrong) == []
 
 
 def test_rows_of_words_are_cards_and_others_let_the_shadow_through(visit):

@@ -146,14 +146,19 @@ def slides(draw, values, name, alt, shown=0):
     from ismlit_book.figures.display import drawing, panels, pixels_of
     from ismlit_book.figures.style import open_axes
 
-    drawings, pictures, boxes = [], [], []
-    for value in values:
+    def picture(figure):
+        pixels, size = pixels_of(figure, box=None, palettes=(64,))
+        return "data:image/png;base64," + base64.b64encode(pixels).decode(), size
+
+    drawings, boxes = [], []
+    for number, value in enumerate(values):
         figure = draw(value)
         open_axes(figure)
-        pixels, size = pixels_of(figure, box=None, palettes=(64,))
-        pictures.append("data:image/png;base64," + base64.b64encode(pixels).decode())
+        figure.draw_without_rendering()  # a layout has settled when it is made a second time
         drawings.append(drawing(figure, box=None))
         boxes.append(panels(figure, box=None))
+        if number == shown % len(values):
+            still, size = picture(figure)
         plt.close(figure)
     is_light = max(map(len, drawings)) <= HEAVIEST_FRAME
     given = dict(moved=name, alt=alt, shown=shown, width=size[0], height=size[1])
@@ -161,10 +166,17 @@ def slides(draw, values, name, alt, shown=0):
     given |= dict(
         column=bool(stacked and stacked["column"]), labels=json.dumps(list(map(str, values)))
     )
-    parts, frames = _shared(drawings if is_light else pictures)
+    if not is_light:
+        drawings = []
+        for value in values:
+            figure = draw(value)
+            open_axes(figure)
+            drawings.append(picture(figure)[0])
+            plt.close(figure)
+    parts, frames = _shared(drawings)
     film = dict(parts=parts, frames=frames, stacked=stacked)
     given["film"] = json.dumps(film, separators=(",", ":")).replace("</", r"<\/")
-    return HTML(render("slides.html.j2", still=pictures[shown], **given))
+    return HTML(render("slides.html.j2", still=still, **given))
 
 
 def _shared(frames):
