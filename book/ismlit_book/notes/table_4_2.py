@@ -114,6 +114,14 @@ def epochs(network):
     return " + ".join(map(str, network.epochs))
 
 
+def of_layers():
+    """DEC trained layer by layer, by how many of its paper's steps, and what is printed."""
+    by, way = TABLES["4.2"].by, "DEC, layer by layer"
+    layered = {name: mean(by[name, "DEC"][way]) for name in ("Moon", "Wine")}
+    told = {name: TABLES["4.2"].value[name, "DEC"] for name in layered}
+    return dict(layered=layered, told=told, hurried=mean(by["Wine", "DEC"][f"{way}, a hundredth"]))
+
+
 @about(*COLUMNS)
 def of_a_rival(claim_id):
     """Which cells of a column come out plainly, and which by what other reading."""
@@ -130,11 +138,12 @@ def of_a_rival(claim_id):
     facts |= dict(long=epochs(LongAEC), short=epochs(AEC), steps=IMSAT.steps)
     facts |= dict(many=LongIMSAT.steps, epochs=CLUSTERING)
     sets = lambda way: listed(dict.fromkeys(name for name, _ in table_4_2.AT_THEIR_BEST[way]))
-    facts |= dict(searched=sets("SN, searched"))
-    facts |= dict(on=sets("AEC, 200 + 60 epochs"), layered=sets("DEC, layer by layer"))
-    if claim_id == "tab-4.4-dec":
-        small, large = sorted(TABLES["4.4"].by["RCV", "DEC"]["DEC, images"])
-        facts |= dict(small=small, large=large)
+    facts |= dict(on=sets("AEC, 200 + 60 epochs"), searched=sets("SN, searched"))
+    if claim_id in ("tab-4.4-dec", "tab-4.4-kmeans"):
+        of_rcv = TABLES["4.4"].plain(("RCV", method))[1]
+        facts |= dict(small=min(of_rcv), large=max(of_rcv), parts=WORDS[len(of_rcv)])
+    if claim_id == "tab-4.2-dec":
+        facts |= of_layers()
     return facts
 
 
