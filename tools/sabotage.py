@@ -63,7 +63,8 @@ NOT_A_FORMULA_KEY = set(
 
 
 CHANGES_ITS_OWNER = MADE_UP | set(
-    "append extend update fit fit_predict fit_transform add sort setdefault".split()
+    "append extend insert pop remove clear reverse update fit fit_predict fit_transform add sort "
+    "setdefault".split()
 )
 
 # ---------------------------------------------------------------- what rests on what
