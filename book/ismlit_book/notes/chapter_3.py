@@ -24,12 +24,12 @@ def value(source, *key, column="seconds"):
     return number(row[column])
 
 
-def most_over(source, method):
-    """The most times as long as ISM that a method takes, over sets and starts."""
+def most_over(source, method, kept=lambda key: True):
+    """The most times as long as ISM that a method takes, over sets and starts that are kept."""
     return max(
         value(source, *key) / value(source, key[0], "ISM", key[2])
         for key in PRINTED
-        if key[1] == method
+        if key[1] == method and kept(key)
     )
 
 
@@ -45,9 +45,10 @@ def power(number_):
 
 @about("txt-3.5-speed")
 def speed(claim_id):
-    """SM's and DG's most over ISM's, and SM's runs on MoonN that settle."""
+    """SM's and DG's most over ISM's, and SM's where all its runs settle."""
     times = {f"{m}_{s}": rough(most_over(s, m)) for s in READINGS for m in ("SM", "DG")}
-    return times
+    settles = lambda key: max(AT[*key, "program"]["turns"]) < program.TURNS
+    return times | dict(SM_settled=rough(most_over("program", "SM", settles)))
 
 
 @about("txt-3.6-five-folds", "aistats-orders")

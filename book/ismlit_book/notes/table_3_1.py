@@ -97,6 +97,7 @@ def _of(name, reading="program", *cells):
 MORE = {
     "tab-3.1-WebKb-ISM-SI": _bandwidth_of_webkb,
     "tab-3.1-SG-ISM-SI": _sg_si,
+    "tab-3.1-SG-ISM-RI": lambda: dict(planes=_planes("ISM"), chance=_chance()),
     "tab-3.1-SG-SM-RI": lambda: dict(planes=_planes("SM", ("CQ", "novelty", "cost"))),
     "tab-3.1-SG-DG-RI": lambda: dict(planes=_planes("DG"), chance=_chance("centred")),
     "tab-3.1-LG-DG-RI": lambda: dict(weight=table.settings("LG")[1]),
