@@ -740,7 +740,14 @@ def wait_for_formulas(tab):
     tab.wait_for_function(unset, timeout=120_000)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if re.match(COURSE, page)])
+def weekly_but_each_third(pages):
+    """The pages as parameters of a test: a third always, the others weekly."""
+    return [pytest.param(p, marks=[pytest.mark.weekly] * (k % 3 > 0)) for k, p in enumerate(pages)]
+
+
+@pytest.mark.parametrize(
+    "page", weekly_but_each_third([page for page in PAGES if re.match(COURSE, page)])
+)
 def test_a_page_of_the_course_has_an_end(page, on_page):
     """Ten screens, once its formulas are set."""
     tab = on_page(page, width=1400, height=900)
@@ -750,7 +757,7 @@ def test_a_page_of_the_course_has_an_end(page, on_page):
 
 
 @with_mathjax
-@pytest.mark.parametrize("page", ["3.3", "4.1", "5.4", "A.4", "C.2", "D.1"])
+@pytest.mark.parametrize("page", weekly_but_each_third(["3.3", "4.1", "5.4", "A.4", "C.2", "D.1"]))
 def test_a_formula_of_the_record_is_broken_between_symbols(page, on_page):
     """However narrow: no line ends within one, no column is left out of sight."""
     tab = on_page(f"book/record/{page}.html", width=320, height=844)
