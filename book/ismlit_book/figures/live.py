@@ -150,16 +150,20 @@ def slides(draw, values, name, alt, shown=0):
         pixels, size = pixels_of(figure, box=None, palettes=(64,))
         return "data:image/png;base64," + base64.b64encode(pixels).decode(), size
 
+    def figures():
+        for value in values:
+            figure = draw(value)
+            open_axes(figure)
+            yield figure
+            plt.close(figure)
+
     drawings, boxes = [], []
-    for number, value in enumerate(values):
-        figure = draw(value)
-        open_axes(figure)
+    for number, figure in enumerate(figures()):
         figure.draw_without_rendering()  # a layout has settled when it is made a second time
         drawings.append(drawing(figure, box=None))
         boxes.append(panels(figure, box=None))
         if number == shown % len(values):
             still, size = picture(figure)
-        plt.close(figure)
     is_light = max(map(len, drawings)) <= HEAVIEST_FRAME
     given = dict(moved=name, alt=alt, shown=shown, width=size[0], height=size[1])
     stacked = _below_each_other(boxes, size[0], figure.dpi) if is_light else None
@@ -167,12 +171,7 @@ def slides(draw, values, name, alt, shown=0):
         column=bool(stacked and stacked["column"]), labels=json.dumps(list(map(str, values)))
     )
     if not is_light:
-        drawings = []
-        for value in values:
-            figure = draw(value)
-            open_axes(figure)
-            drawings.append(picture(figure)[0])
-            plt.close(figure)
+        drawings = [picture(figure)[0] for figure in figures()]
     parts, frames = _shared(drawings)
     film = dict(parts=parts, frames=frames, stacked=stacked)
     given["film"] = json.dumps(film, separators=(",", ":")).replace("</", r"<\/")
