@@ -84,14 +84,17 @@ def one_of_each_kind():
     return {*first.values()}
 
 
+def weekly_but_each_third(pages):
+    """The pages as parameters of a test: a third always, the others weekly."""
+    return [pytest.param(p, marks=[pytest.mark.weekly] * (k % 3 > 0)) for k, p in enumerate(pages)]
+
+
 def pages_to_open():
     """Of the pages that list the library's source one; of the record's a third, the rest weekly."""
     of_source = [page for page in PAGES if page.startswith("_modules/")]
     of_record = [page for page in PAGES if page.startswith("book/record/")]
-    weekly = {page for k, page in enumerate(of_record) if k % 3}
-    for page in PAGES:
-        if page not in of_source[1:]:
-            yield pytest.param(page, marks=[pytest.mark.weekly] if page in weekly else [])
+    yield from weekly_but_each_third(of_record)
+    yield from (page for page in PAGES if page not in {*of_source[1:], *of_record})
 
 
 def pages_for_axe():
@@ -738,11 +741,6 @@ def wait_for_formulas(tab):
     """Until MathJax has set all displays: hundreds, on a machine that may be busy."""
     unset = "() => !document.querySelector('div.math:not(:has(mjx-math))')"
     tab.wait_for_function(unset, timeout=120_000)
-
-
-def weekly_but_each_third(pages):
-    """The pages as parameters of a test: a third always, the others weekly."""
-    return [pytest.param(p, marks=[pytest.mark.weekly] * (k % 3 > 0)) for k, p in enumerate(pages)]
 
 
 @pytest.mark.parametrize(
