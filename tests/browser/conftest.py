@@ -1,5 +1,7 @@
 """The browser that all of these tests use."""
 
+import contextlib
+
 import pytest
 
 from tools.print_book import SITE, chromium
@@ -24,3 +26,16 @@ def search():
     """The book's own search; where a book was built without MiniSearch the test skips."""
     if not (SITE / "_static" / "search-records.js").exists():
         pytest.skip("no MiniSearch in the built book (make book, with a network at the first time)")
+
+
+@pytest.fixture
+def until_none():
+    """What a script still finds on a page that was given the time to find nothing."""
+    from playwright.sync_api import Error
+
+    def found(tab, script, timeout=15_000):
+        with contextlib.suppress(Error):
+            tab.wait_for_function(f"() => ({script})().length === 0", timeout=timeout)
+        return tab.evaluate(script)
+
+    return found

@@ -3,7 +3,6 @@
 Without a built book or without Chromium the tests skip.
 """
 
-import contextlib
 import itertools
 
 import pytest
@@ -367,10 +366,8 @@ def test_what_is_pressed_is_large_enough_for_a_finger(page, visit):
 TOUCH = dict(has_touch=True, is_mobile=True)
 
 
-def test_a_formula_within_a_sentence_is_no_stop_of_the_keyboard(visit):
+def test_a_formula_within_a_sentence_is_no_stop_of_the_keyboard(visit, until_none):
     """Unless it scrolls; and one that fits is of the text's size."""
-    from playwright.sync_api import Error
-
     tab = visit("book/ch5/solvers.html", PHONE, **TOUCH)
     wrong = """() => [...document.querySelectorAll("article mjx-container:not([display=true])")]
       .filter(formula => {
@@ -379,9 +376,7 @@ def test_a_formula_within_a_sentence_is_no_stop_of_the_keyboard(visit):
         return fits && inner < 300 && (formula.tabIndex === 0 || formula.style.fontSize);
       }).map(formula => formula.textContent)"""
     assert tab.locator("article mjx-container:not([display=true])").count() > 20
-    with contextlib.suppress(Error):  # the page may still be setting them
-        tab.wait_for_function(f"() => ({wrong})().length === 0", timeout=15_000)
-    assert tab.evaluate(wrong) == []
+    assert until_none(tab, wrong) == []  # the page may still be setting them
 
 
 def test_rows_of_words_are_cards_and_others_let_the_shadow_through(visit):

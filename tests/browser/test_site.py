@@ -4,7 +4,6 @@
 When the book carries its own MathJax, whatever a page wants from outside is refused.
 """
 
-import contextlib
 import functools
 import gzip
 import json
@@ -421,7 +420,7 @@ def of_mathematics(seen):
 
 
 @pytest.mark.parametrize("page", list(pages_to_open()))
-def test_a_page_on_a_phone(page, tab, address, axe):
+def test_a_page_on_a_phone(page, tab, address, axe, until_none):
     """Loaded once: all that is wrong with it. "bytes": what a first visit loads, compressed."""
     seen = look_at(page, tab, address)
     complaints = seen["complaints"]
@@ -436,7 +435,7 @@ def test_a_page_on_a_phone(page, tab, address, axe):
         "bytes": (seen["bytes"] >= HEAVIEST) * seen["bytes"],
     }
     if re.match(COURSE, page) and seen["has_mathjax"]:
-        faults["formulas wider than the phone"] = wide_formulas(tab)
+        faults["formulas wider than the phone"] = until_none(tab, WIDE_FORMULAS, 30_000)
     if axe and page in one_of_each_kind():
         faults["barriers"] = barriers(tab, axe)
     assert kept(faults) == {}
@@ -445,15 +444,7 @@ def test_a_page_on_a_phone(page, tab, address, axe):
 COURSE = r"book/(ch\d|howto)/"
 WIDE_FORMULAS = """() => [...document.querySelectorAll('article mjx-container[display=true]')]
   .filter(e => e.offsetWidth && e.scrollWidth > e.clientWidth + 2).map(e => e.textContent)"""
-
-
-def wide_formulas(tab):
-    """Those left once the script has broken what was too wide; in a solution that is opened too."""
-    from playwright.sync_api import Error
-
-    with contextlib.suppress(Error):
-        tab.wait_for_function(f"() => ({WIDE_FORMULAS})().length === 0", timeout=30_000)
-    return tab.evaluate(WIDE_FORMULAS)
+"""None is left once the script has broken what was too wide; in an opened solution too."""
 
 
 def barriers(tab, axe):
