@@ -12,11 +12,12 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
-from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import _check_sample_weight
 
 from ismlit.geometry.span import number_of_directions
+from ismlit.grams import column_means, squared_distances
 from ismlit.kernels import (
     Gaussian,
     Kernel,
@@ -31,8 +32,10 @@ from ismlit.kernels import (
 
 
 def _distances(X):
-    """All distances of the rows of X, centred first so that a far origin costs no digits."""
-    return pairwise_distances(X - X.mean(axis=0))
+    """All distances of the rows of X, centred and scaled so that no square leaves the range."""
+    X = X.astype(float) - column_means(X)
+    size = np.abs(X).max() or 1.0
+    return np.sqrt(squared_distances(X / size)) * size
 
 
 def median_distance(
@@ -45,6 +48,8 @@ def median_distance(
     """Median pairwise Euclidean distance of the rows of X, in the units of X.
 
     Over all n^2 entries of the distance matrix, its n zeros included, as the thesis's code does.
+    Where more than half of them are 0, as in a column of few distinct values, it is the median of
+    those that are not.
 
     Parameters
     ----------
@@ -62,7 +67,8 @@ def median_distance(
     Raises
     ------
     ValueError
-        If X has fewer than two rows, or the median is 0 (most rows are duplicates).
+        If X has fewer than two rows, all rows are equal, or a weight is negative, not finite or
+        missing.
 
     See Also
     --------
@@ -75,24 +81,28 @@ def median_distance(
     1.0
     """
     A = check_array(X, dtype=(np.float64, np.float32), ensure_min_samples=2)
-    w = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    w = _check_sample_weight(1.0 if sample_weight is None else sample_weight, A, dtype=float)
+    if (w < 0).any():
+        row = int(np.argmax(w < 0))
+        raise ValueError(f"sample_weight must be at least 0, got {w[row]:g} for row {row}")
     if len(A) > max_samples:
         rng = check_random_state(random_state)
         rows = rng.choice(len(A), max_samples, replace=False)
-        A, w = A[rows], None if w is None else w[rows]
-    distances = _distances(A)
-    median = np.median(distances) if w is None else _weighted_median(distances, np.outer(w, w))
+        A, w = A[rows], w[rows]
+    distances, weights = _distances(A), None if sample_weight is None else np.outer(w, w)
+    median = _median(distances, weights)
     if median == 0:
-        raise ValueError(
-            "the median distance is 0: at least half of all pairs of rows coincide; remove "
-            "duplicate rows, give a bandwidth in the units of X, or 'self_tuning', or cut a "
-            "response that is mostly one value into classes"
-        )
+        apart = distances > 0
+        if not apart.any():
+            raise ValueError(f"all {len(A)} rows of X are equal, so that no distance is above 0")
+        median = _median(distances[apart], None if weights is None else weights[apart])
     return float(median)
 
 
-def _weighted_median(values, weights):
-    """The median of values, each repeated as often as its weight says."""
+def _median(values, weights):
+    """The median of values, each repeated as often as its weight says, if there are weights."""
+    if weights is None:
+        return np.median(values)
     order = np.argsort(values, axis=None)
     values, total = values.ravel()[order], np.cumsum(weights.ravel()[order])
     half = total[-1] / 2  # a sum equal to it, but for rounding, makes two values the middle

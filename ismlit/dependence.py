@@ -5,16 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import column_or_1d
 
 from ismlit.gamma import Gamma
 from ismlit.grams import ConstantKernelError, gram
+from ismlit.targets import read_labels
 
 
 def _gram_of(data):
-    """A Gram matrix from a square array, or linear on one-hot columns for 1-D labels."""
-    data = np.asarray(data)
-    return gram_of_labels(data) if data.ndim == 1 else data
+    """A Gram matrix in double precision: a square array, or that of 1-D labels."""
+    if np.ndim(data) == 1:
+        return gram_of_labels(data)
+    K = np.asarray(data, dtype=float)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"a Gram matrix must be square, got shape {K.shape}")
+    if len(K) < 2:
+        raise ValueError(f"dependence needs at least 2 samples, got {len(K)}")
+    return K
 
 
 def gram_of_labels(y: Any) -> np.ndarray:
@@ -30,6 +36,11 @@ def gram_of_labels(y: Any) -> np.ndarray:
     array of shape (n, n)
         YY' of the indicator matrix Y.
 
+    Raises
+    ------
+    ValueError
+        If a label is missing, or a number has a fraction: it is then a response.
+
     Examples
     --------
     >>> from ismlit.dependence import gram_of_labels
@@ -38,8 +49,8 @@ def gram_of_labels(y: Any) -> np.ndarray:
            [0., 1., 0.],
            [1., 0., 1.]])
     """
-    y = column_or_1d(y)
-    return (y[:, None] == y).astype(float)
+    labels = read_labels(y)
+    return (labels[:, None] == labels).astype(float)
 
 
 def hsic(K: Any, L: Any, *, estimator: str = "biased") -> float:
@@ -62,7 +73,8 @@ def hsic(K: Any, L: Any, *, estimator: str = "biased") -> float:
     Raises
     ------
     ValueError
-        If the matrices are not square and of one size, or there are too few samples.
+        If the matrices are not square and of one size, there are too few samples, or 1-D labels
+        are a response: give its Gram matrix, as in ``gram(Gaussian(sigma), y[:, None])``.
 
     See Also
     --------
@@ -86,7 +98,7 @@ def hsic(K: Any, L: Any, *, estimator: str = "biased") -> float:
     """
     K, L = _gram_of(K), _gram_of(L)
     n = len(K)
-    if K.shape != (n, n) or L.shape != (n, n):
+    if L.shape != K.shape:
         raise ValueError(f"K and L must be square and of one size, got {K.shape} and {L.shape}")
     if estimator == "biased":
         return float(np.sum(double_centre(K) * double_centre(L)) / (n - 1) ** 2)
@@ -139,7 +151,7 @@ def normalized_hsic(K: Any, L: Any, *, estimator: str = "biased") -> float:
     >>> round(float(normalized_hsic(sepal, y)), 2), round(float(normalized_hsic(petal, y)), 2)
     (0.56, 0.85)
     """
-    K, L = _gram_of(K), _gram_of(L)
+    K, L = (matrix / (np.abs(matrix).max() or 1.0) for matrix in (_gram_of(K), _gram_of(L)))
     for matrix in (K, L):  # centring a constant matrix leaves rounding, not zero
         if np.linalg.norm(double_centre(matrix)) <= 1e-12 * np.linalg.norm(matrix):
             raise ConstantKernelError(

@@ -17,7 +17,9 @@ from scipy.linalg import eigh, svd
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_array, column_or_1d
 
+from ismlit.bandwidth import median_distance
 from ismlit.grams import float_array
+from ismlit.targets import is_response, read_labels, read_target
 
 MAX_MULTIPLIED_COLUMNS = 24  # With more columns of F entries are looked up, not multiplied.
 MAX_TABLE_CLASSES = 2000  # The table of Gamma between classes holds at most so many.
@@ -64,7 +66,7 @@ class Gamma:
     @property
     def norm_bound(self) -> float:
         """The bound ``sum |s_k| |F_k|^2`` of the spectral norm."""
-        return float(np.sum(np.abs(self.s) * np.sum(self.F**2, axis=0)))
+        return float(np.sum(np.abs(self.s) * np.sum(self.F**2, axis=0, dtype=float)))
 
     @cached_property
     def _sides(self):
@@ -364,42 +366,6 @@ def as_gamma(gamma: Any) -> Gamma | DenseGamma:
 # ---------------------------------------------------------------- one builder per paradigm
 
 
-def refuse_gaps(labels: np.ndarray, name: str) -> None:
-    """Raise an error if a label is None, NaN or NA: it would be taken for a class of its own.
-
-    Parameters
-    ----------
-    labels : array of shape (n,)
-        Labels of any kind.
-    name : str
-        What the caller calls them.
-
-    Raises
-    ------
-    ValueError
-        If one is missing: names the row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.gamma import refuse_gaps
-    >>> refuse_gaps(np.array(["a", None], dtype=object), "y")
-    Traceback (most recent call last):
-    ValueError: y holds None in row 1: leave out the rows without one
-    """
-    if labels.dtype.kind == "f":
-        missing = np.isnan(labels)
-    elif labels.dtype.kind == "O":
-        none = ("NoneType", "NAType")  # what pandas calls NA is equal to nothing, itself neither
-        gap = lambda label: type(label).__name__ in none or bool(label != label)
-        missing = np.array([gap(label) for label in labels.tolist()])
-    else:
-        return
-    if missing.any():
-        row = int(missing.argmax())
-        raise ValueError(f"{name} holds {labels[row]} in row {row}: leave out the rows without one")
-
-
 def one_hot(y: ArrayLike) -> np.ndarray:
     """Turn labels into columns of zeros and ones, one a class.
 
@@ -416,8 +382,8 @@ def one_hot(y: ArrayLike) -> np.ndarray:
     Raises
     ------
     ValueError
-        If a label is missing, which names the row. If there is only one class: HY = 0 and every W
-        is as good as any other.
+        If a label is missing or has a fraction, which names the row. If there is only one class:
+        HY = 0 and every W is as good as any other.
 
     Examples
     --------
@@ -427,12 +393,7 @@ def one_hot(y: ArrayLike) -> np.ndarray:
            [1., 0.],
            [0., 1.]])
     """
-    labels = column_or_1d(y)
-    refuse_gaps(labels, "y")
-    try:
-        classes, index = np.unique(labels, return_inverse=True)
-    except TypeError as error:  # they cannot be sorted
-        raise ValueError("y mixes numbers and words: write all classes as one kind") from error
+    classes, index = np.unique(read_labels(y), return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
             f"y must hold at least two classes, got only {classes.tolist()}: with one class "
@@ -527,10 +488,10 @@ def response_gamma(
 
     Parameters
     ----------
-    y : array of shape (n, r)
+    y : array of shape (n,) or (n, r)
         One response a column, in units in which they count alike.
     sigma : float
-        The bandwidth of the kernel, in those units.
+        The bandwidth of the kernel, in those units, above 0.
     sample_weight : array of shape (n,), optional
         Above 0; as for `label_gamma`.
     tol : float, default=1e-3
@@ -542,6 +503,11 @@ def response_gamma(
     Returns
     -------
     Gamma
+
+    Raises
+    ------
+    ValueError
+        If y is constant or not finite, or sigma is not above 0.
 
     See Also
     --------
@@ -561,9 +527,14 @@ def response_gamma(
     >>> gamma.F.shape
     (500, 6)
     """
-    y = np.asarray(y, dtype=float)
+    if not sigma > 0:
+        raise ValueError(f"sigma must be a number above 0, got {sigma!r}")
+    y = read_target(y).astype(float)
+    y = centre(y.reshape(len(y), -1))  # differences far from 0 would lose their digits
     w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     landmarks = np.unique(y, axis=0)
+    if len(landmarks) < 2:
+        raise ValueError("y is constant: there is nothing for X to say of it")
     taken = min(len(landmarks), n_landmarks or len(landmarks))
     evenly = np.linspace(0, len(landmarks) - 1, taken).astype(int)
     kernel = partial(rbf_kernel, Y=landmarks[evenly], gamma=1 / (2 * sigma**2))
@@ -573,6 +544,35 @@ def response_gamma(
     _, sizes, right = svd(np.sqrt(w)[:, None] * F, full_matrices=False)
     F = w[:, None] * (F @ right[sizes**2 > tol * sizes[0] ** 2].T)
     return Gamma(F, np.ones(F.shape[1]))
+
+
+def target_factor(y: np.ndarray, tol: float = 1e-3, n_landmarks: int | None = 200) -> np.ndarray:
+    """Return the centred factor F of the Gamma = FF' of a target of either kind.
+
+    Parameters
+    ----------
+    y : array of shape (n,), or (n, m)
+        As `ismlit.targets.read_target` gives it; with two axes always numbers.
+    tol, n_landmarks : float, int or None
+        Of a response, as for `response_gamma`.
+
+    Returns
+    -------
+    array of shape (n, r)
+        Indicators of classes; of a response that of a Gaussian kernel at its median distance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.gamma import target_factor
+    >>> target_factor(np.array(["a", "b"]))
+    array([[ 0.5, -0.5],
+           [-0.5,  0.5]])
+    """
+    if y.ndim == 1 and not is_response(y):
+        return centre(one_hot(y))
+    Y = y.reshape(len(y), -1).astype(float)
+    return response_gamma(Y, median_distance(Y), tol=tol, n_landmarks=n_landmarks).F
 
 
 def embedding_gamma(U: ArrayLike) -> Gamma:

@@ -128,6 +128,34 @@ def squared_distances(Z: np.ndarray) -> np.ndarray:
     return squares
 
 
+def column_means(X: np.ndarray, sample_weight: ArrayLike | None = None) -> np.ndarray:
+    """Return the means of the columns, added up in double precision whatever the type of X.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Samples in rows.
+    sample_weight : array of shape (n,), optional
+        How much each row counts.
+
+    Returns
+    -------
+    array of shape (d,)
+        In double precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.grams import column_means
+    >>> X = np.full((1_000_000, 2), 2020.1, dtype=np.float32)  # X.mean(axis=0) is 2018.9
+    >>> column_means(X).round(1)
+    array([2020.1, 2020.1])
+    """
+    if sample_weight is None:
+        return X.mean(axis=0, dtype=float)
+    return np.average(X, axis=0, weights=np.asarray(sample_weight, dtype=float))
+
+
 def gram(
     kernel: Kernel, X: ArrayLike, W: ArrayLike | None = None, X2: ArrayLike | None = None
 ) -> np.ndarray:

@@ -10,12 +10,14 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 
 from ismlit.bandwidth import as_kernel, median_distance
 from ismlit.estimators.parameters import is_integer_at_least
-from ismlit.estimators.validation import explained, is_response
-from ismlit.gamma import centre, one_hot, refuse_gaps, response_gamma
+from ismlit.estimators.validation import check_units, explained, warn_of_a_dominant_column
+from ismlit.gamma import centre, one_hot, target_factor
 from ismlit.grams import gram
-from ismlit.kernels import Kernel
+from ismlit.kernels import Gaussian, Kernel
+from ismlit.memory import batches, require_memory
 from ismlit.objectives.pairs import Pairs
 from ismlit.solvers.permutations import highest_dependence, permutation, permutation_p_value
+from ismlit.targets import is_response, read_response, read_target
 
 METHODS = ("permutation", "split")
 PERMUTED_COLUMNS = 512  # Permuted columns that are multiplied with K at once.
@@ -82,10 +84,10 @@ def dependence_test(
         For a projection W that was learnt on other rows pass ``X @ W``; for one learnt on these
         rows see `n_components`.
     y : array of shape (n,) or (n, m)
-        Class labels; a response (numbers with fractions, or more than 20 and more than n / 3
-        distinct ones); or a second
-        view, an array with two axes. A response and a view are seen through a Gaussian kernel at
-        their median distance.
+        A response if its type is a floating-point one, or if it holds more than 20 distinct whole
+        numbers; else class labels, and a second view if it has two axes. ``y.astype(float)`` is
+        always a response, ``y.astype(str)`` always labels. A response and a view are seen through a
+        Gaussian kernel at their median distance.
     kernel : str or Kernel, default="gaussian"
         Of X, as for `ismlit.SupervisedIKDR`.
     bandwidth : float, str or function, optional
@@ -120,6 +122,13 @@ def dependence_test(
     ------
     ValueError
         For lengths that differ, one class only, words, gaps, or options that do not go together.
+    MemoryError
+        If the Gram matrices of a response or a view would not fit into memory.
+
+    Warns
+    -----
+    UserWarning
+        If one column makes nearly all of the variance, or whole numbers are taken as a response.
 
     See Also
     --------
@@ -127,11 +136,11 @@ def dependence_test(
 
     Notes
     -----
-    The n x n matrix of y is a product FF' with a thin F (class indicators, or leading eigenvectors
-    of a kernel), so a permutation costs a product K F[rows] and no second n x n matrix; K is made
-    tile by tile. Given a *continuous* confounder no test is offered: none can hold its level for
-    all distributions and have power against any (Shah and Peters 2020). With `groups`, which are
-    discrete, permutations within groups are exact.
+    The n x n matrix of labels is a product FF' with thin class indicators F, so a permutation costs
+    a product K F[rows], and K is made tile by tile. For a response or a view, whose kernel has full
+    rank, the Gram matrix is kept and its entries are looked up. Given a *continuous* confounder no
+    test is offered: none can hold its level for all distributions and have power against any
+    (Shah and Peters 2020). With `groups`, which are discrete, permutations within groups are exact.
 
     References
     ----------
@@ -150,26 +159,28 @@ def dependence_test(
     >>> dependence_test(scale(X), y, random_state=0).p_value
     0.005
     """
-    X, F, groups = _checked(X, y, groups, method, n_permutations, n_components)
+    X, y, groups = _checked(X, y, groups, method, n_permutations, n_components)
     rng = check_random_state(0 if random_state is None else random_state)
     bandwidth = bandwidth or ("projected" if n_components else "median")
     kernel = as_kernel(kernel, X, bandwidth, n_components)
     if method == "split":
-        return _on_held_out_half(X, F, kernel, rng)
+        return _on_held_out_half(X, y, kernel, rng, n_jobs)
     orders = [np.arange(len(X)), *(permutation(groups, rng) for _ in range(n_permutations))]
-    if n_components is None:
-        values = _traces(X, F, kernel, orders, n_jobs)
+    if n_components is not None:
+        F, X = _within(target_factor(y, 1e-12, None), groups), X - X.mean(axis=0)
+        options = np.ones(F.shape[1]), kernel, n_components, n_jobs
+        values = np.array([highest_dependence(X, F[rows], *options) for rows in orders])
+    elif y.ndim == 1 and not is_response(y):
+        values = _traces(X, _within(centre(one_hot(y)), groups), kernel, orders, n_jobs)
     else:
-        X, s = X - X.mean(axis=0), np.ones(F.shape[1])
-        how = s, kernel, n_components, n_jobs
-        values = np.array([highest_dependence(X, F[rows], *how) for rows in orders])
+        values = _sums_of_products(X, y, kernel, groups, orders)
     values /= (len(X) - 1) ** 2
     p_value = permutation_p_value(values)
     return DependenceTest(float(values[0]), p_value, n_permutations, len(X), values[1:])
 
 
 def _checked(X, y, groups, method, n_permutations, n_components):
-    """X (n, d), the centred factor F (n, r) of y, and the groups (n,), checked."""
+    """X (n, d), y as `read_target` gives it, and the groups (n,) from 0, checked."""
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}")
     if method == "split" and not (groups is None and n_components is None):
@@ -178,34 +189,38 @@ def _checked(X, y, groups, method, n_permutations, n_components):
         raise ValueError(
             f"n_permutations must be a whole number of at least 1, got {n_permutations!r}"
         )
+    names = getattr(X, "columns", None)
     with explained(X):
-        X = check_array(X, dtype=(np.float64, np.float32), ensure_min_samples=4, input_name="X")
+        X = check_array(X, dtype=float, ensure_min_samples=4, input_name="X")
     if n_components is not None and n_components not in range(1, X.shape[1] + 1):
         raise ValueError(
             f"n_components must be None or a whole number from 1 to the {X.shape[1]} columns of X, "
             f"got {n_components!r}"
         )
+    check_units(X)
+    warn_of_a_dominant_column(X.std(axis=0), "dependence_test", names)
     if y is None:
         raise ValueError("y is None: pass the labels, the response or the second view")
-    y = np.asarray(y)
+    if np.ndim(y) not in (1, 2):
+        raise ValueError(f"y must have one axis, or two as a second view, got {np.ndim(y)}")
+    y = read_target(y) if np.ndim(y) == 1 else read_response(y)
     check_consistent_length(X, y)
     groups = np.zeros(len(X), int) if groups is None else column_or_1d(groups)
     check_consistent_length(X, groups)
-    refuse_gaps(groups, "groups")
-    groups = np.unique(groups, return_inverse=True)[1]
-    if y.ndim == 2 or is_response(y):
-        with explained(None, y):
-            y = check_array(y.reshape(len(y), -1), input_name="y")
-        F = response_gamma(y, median_distance(y), tol=1e-12, n_landmarks=None).F
-    else:
-        F = centre(one_hot(y))
-    for group in np.unique(groups):  # given the group, only what differs within it counts
-        F[groups == group] = centre(F[groups == group])
-    return X, F, groups
+    return X, y, np.unique(read_target(groups, "groups"), return_inverse=True)[1]
+
+
+def _within(A, groups):
+    """Rows (n, r) less the mean of their group: given the group, only what differs in it counts."""
+    centred = np.empty_like(A)
+    for group in np.unique(groups):
+        here = groups == group
+        centred[here] = A[here] - A[here].mean(axis=0)
+    return centred
 
 
 def _traces(X, F, kernel, orders, n_jobs):
-    """Tr(K F F') for F in every order: products with K of some permuted columns at once."""
+    """Tr(K F F') for every order of the rows of F (n, r), by products of K with many columns."""
     K = Pairs(X, kernel, n_jobs).gram_operator(np.eye(X.shape[1]))
     at_once = max(PERMUTED_COLUMNS // F.shape[1], 1)
     values = []
@@ -216,19 +231,42 @@ def _traces(X, F, kernel, orders, n_jobs):
     return np.array(values)
 
 
-def _on_held_out_half(X, F, kernel, rng):
+def _sums_of_products(X, y, kernel, groups, orders):
+    """Tr(K L) for every order of the rows of y, with a Gaussian L (n, n), centred within groups.
+
+    The kernel of a view has as many eigenvectors as rows, so entries of L are looked up and no
+    product with them is formed.
+    """
+    cure = 'test a sample of the rows, or take method="split"'
+    require_memory("dependence_test of a response or a view", cure, len(X), 3)
+    Y = y.reshape(len(y), -1)
+    K, L = gram(kernel, X), gram(Gaussian(median_distance(Y)), Y)
+    L = _within(_within(L, groups).T, groups)
+    values = np.zeros(len(orders))
+    for rows in batches(len(X), len(X)):
+        part = K[rows]
+        values += [np.vdot(part, L[np.ix_(order[rows], order)]) for order in orders]
+    return values
+
+
+def _on_held_out_half(X, y, kernel, rng, n_jobs):
     """The studentised cross-HSIC: what one half of the rows estimates, met on the other half.
 
     With the cross-covariance C of one half as a fixed witness, every row i of the other half has a
     score <(k(x_i) - mean) (l(y_i) - mean), C>, whose mean over its standard error is standard
     normal without dependence.
     """
-    order = rng.permutation(len(X))
-    one, other = np.array_split(order, 2)
-    K = gram(kernel, X[one], None, X[other])
-    K = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
-    L = centre(F[one]) @ centre(F[other]).T
-    scores = np.mean(K * L, axis=1)
+    if kernel.is_relative:
+        raise ValueError(
+            'method="split" compares rows with others, and bandwidth="self_tuning" has no '
+            'bandwidth for those: take bandwidth="median", or method="permutation"'
+        )
+    one, other = np.array_split(rng.permutation(len(X)), 2)
+    F = target_factor(y, tol=1e-12)
+    known, seen = centre(F[one]), centre(F[other])
+    parts = (gram(kernel, X[other[rows]], None, X[one]) for rows in batches(len(other), len(one)))
+    witness = centre(np.vstack([K @ known for K in parts])) / len(one)
+    scores = np.sum(witness * seen, axis=1)
     error = scores.std(ddof=1) / np.sqrt(len(scores))
     value = float(scores.mean() / error) if error > 0 else 0.0
     return DependenceTest(value, float(norm.sf(value)), 0, len(X), np.empty(0))

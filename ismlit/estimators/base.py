@@ -17,18 +17,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from ismlit.estimators.collections import is_blocks
 from ismlit.estimators.linear import FLOATS, TRANSFORM_CHUNK, LinearReduction
-from ismlit.estimators.namespaces import in_numpy
-from ismlit.estimators.validation import explain_column, explain_target
+from ismlit.estimators.validation import (
+    check_units,
+    explain_column,
+    warn_of_a_dominant_column,
+)
 from ismlit.geometry.frames import as_frame, column_signs
 from ismlit.geometry.span import varying_directions
+from ismlit.grams import column_means
 from ismlit.kernels import Kernel
-from ismlit.messages import warn
-from ismlit.objectives.arrays import to_numpy
 from ismlit.parallel import ONE_BLAS_THREAD
 from ismlit.solvers.certificate import Certificate, certify
 from ismlit.solvers.ism import warn_of_components
-
-DOMINANT_SHARE = 0.99  # A column with more than this share of the variance is named in a warning.
 
 
 def make_callback(estimator, line, seen=lambda at: at):
@@ -94,7 +94,6 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
             y = args[2] if len(args) > 2 else kwargs.get("y")
             if not is_blocks(X, y):
                 explain_column(X, error)
-                explain_target(y, error)
             raise
 
     return guarded
@@ -115,7 +114,8 @@ class Projection(LinearReduction):
 
     def _centred(self, X, sample_weight=None):
         """X minus ``mean_``, in a basis of the directions in which it varies, and q."""
-        self.mean_ = np.average(X, axis=0, weights=sample_weight).astype(X.dtype, copy=False)
+        check_units(X)
+        self.mean_ = column_means(X, sample_weight).astype(X.dtype, copy=False)
         self._std = column_std(X, self.mean_, sample_weight)
         q = self._choose_components(varying_directions(X, self.mean_), X)
         if self._basis is None:  # random features centre what they read
@@ -138,25 +138,12 @@ class Projection(LinearReduction):
                 f"(n_features = {X.shape[1]}) varies: constant columns, and columns that others "
                 "determine, add none"
             )
-        self._warn_of_a_dominant_column()
+        names = getattr(self, "feature_names_in_", None)
+        warn_of_a_dominant_column(self._std, type(self).__name__, names)
         return q
 
     def _n_components(self, rank):
         return self._default_components(rank) if self.n_components is None else self.n_components
-
-    def _warn_of_a_dominant_column(self):
-        """Name the column, if there is one, that makes nearly all of the variance of X."""
-        variance = self._std**2
-        share = variance.max() / variance.sum()
-        if len(variance) > 1 and share > DOMINANT_SHARE:
-            column = int(variance.argmax())
-            names = getattr(self, "feature_names_in_", None)
-            called = f"column {column}" if names is None else f"column {names[column]!r}"
-            warn(
-                f"{called} of X makes {100 * share:.1f} % of its variance, so that hardly another "
-                f"column moves a distance: scale the columns before {type(self).__name__}, for "
-                "instance by StandardScaler",
-            )
 
     def _default_components(self, rank):
         """q where `n_components` is None and X varies in `rank` directions."""
@@ -166,10 +153,10 @@ class Projection(LinearReduction):
         """`init` as the solver gets it: an array is seen in the basis of X."""
         if isinstance(self.init, str):
             return self.init
-        V, init = self._basis, to_numpy(self.init)
+        V = self._basis
         if V is None:
-            return init
-        return np.linalg.qr(V.T @ as_frame(init, len(V), V.dtype, "init"))[0]
+            return self.init
+        return np.linalg.qr(V.T @ as_frame(self.init, len(V), V.dtype, "init"))[0]
 
     def _watched(self):
         """What a solver calls after every step; the user's callback gets W for the columns of X."""
@@ -244,8 +231,7 @@ class Projection(LinearReduction):
         leave copies out before comparing. `bootstrap_importances` gives standard errors.
         """
         check_is_fitted(self)
-        held = in_numpy(self)
-        sizes = np.linalg.norm(held.W_, axis=1) * held._std
+        sizes = np.linalg.norm(self.W_, axis=1) * self._std
         return sizes / sizes.sum()
 
     def certificate(self, *, exact: bool = False) -> Certificate:
@@ -325,7 +311,7 @@ class Projection(LinearReduction):
             As for `solved`.
         """
         problem, _ = self.solved()
-        return problem if self._basis is None else problem.restrict(in_numpy(self)._basis.T)
+        return problem if self._basis is None else problem.restrict(self._basis.T)
 
     def problem_at(self, W):
         """Return the problem whose point a W is, and W in its coordinates.
@@ -344,7 +330,7 @@ class Projection(LinearReduction):
         W : array
             The same subspace in its coordinates.
         """
-        V = in_numpy(self)._basis
+        V = self._basis
         if V is not None:
             inside = V.T @ W
             if np.linalg.norm(W - V @ inside) < np.sqrt(np.finfo(V.dtype).eps):
@@ -353,9 +339,7 @@ class Projection(LinearReduction):
 
     def __getstate__(self):
         state = dict(super().__getstate__())
-        if "_solved" in state:
-            state["_solved"] = None
-        return state
+        return state | {name: None for name in ("_solved", "_target") if name in state}
 
     def __copy__(self):
         twin = type(self).__new__(type(self))

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
-from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ismlit.estimators.namespaces import call_with_arrays, in_numpy, place_of
-from ismlit.estimators.validation import check_label_count, check_label_kind
+from ismlit.estimators.validation import refuse_dates
 from ismlit.geometry.span import directions_of
 from ismlit.kernels import Gaussian
 from ismlit.objectives.blocks import (
@@ -30,6 +29,7 @@ from ismlit.objectives.blocks import (
 )
 from ismlit.objectives.class_sums import ClassGamma, by_class, class_table
 from ismlit.objectives.features import FeatureProblem, even_frequencies, waves
+from ismlit.targets import check_label_count, read_response
 
 LAZY_METHODS = frozenset(
     "transform inverse_transform images predict predict_proba predict_log_proba "
@@ -121,7 +121,7 @@ class TakesCollections:
 
 
 def _dispatched(name, method):
-    """A method that hands on Dask collections and other arrays, and refuses sparse rows."""
+    """A method that hands on Dask collections, and refuses sparse rows."""
 
     @wraps(method)
     def dispatched(self, *args, **options):
@@ -135,11 +135,8 @@ def _dispatched(name, method):
             )
         are_collections = [*map(is_collection, given)]
         if not any(are_collections):
-            place = place_of(args[0] if args else options.get("X"))
-            if place is not None:
-                return call_with_arrays(name, method, self, args, options, place)
-            is_held = name != "fit" and getattr(self, "takes_arrays", False)
-            return method(in_numpy(self) if is_held else self, *args, **options)
+            refuse_dates(given[0] if given else None)
+            return method(self, *args, **options)
         return _call_with_collections(name, method, self, args, options, all(are_collections))
 
     dispatched.is_dispatched = True
@@ -197,9 +194,18 @@ def _on_every_block(name, estimator, X, **options):
     return from_dask_array(found, columns=list(container.columns))
 
 
-def _accuracy(estimator, X, y):
+def _accuracy(estimator, X, y, sample_weight=None):
+    _refuse_weights(estimator, sample_weight)
     y = y.to_dask_array() if hasattr(y, "to_dask_array") else y
     return float((estimator.predict(X) == y).mean())
+
+
+def _refuse_weights(estimator, sample_weight):
+    if sample_weight is not None:
+        raise ValueError(
+            f"sample_weight of {type(estimator).__name__} does not work for rows in blocks: leave "
+            "it out, or take a sample of the rows in memory"
+        )
 
 
 def _call_on_block(rows, name, estimator, options, like=None):
@@ -326,8 +332,8 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
     ValueError
         For options that need pairs of rows.
     """
+    _refuse_weights(estimator, sample_weight)
     refused = {
-        "sample_weight": sample_weight is not None,
         "class_weight": getattr(estimator, "class_weight", None) is not None,
         'n_components="auto"': estimator.n_components == "auto",
         "n_slices=None": getattr(estimator, "n_slices", 0) is None,
@@ -352,14 +358,12 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
         make_rows = partial(DaskRows, X, y, dtype)
         draw_values = lambda: drawn_values(y, seed)
     if slice_starts is None:
-        rows = make_rows(check_label_kind, random_state=seed)
+        rows = make_rows(random_state=seed)
         check_label_count(rows.classes, rows.n)
         estimator.classes_ = rows.classes
     else:
-        values = draw_values()
-        _check_response(values)
-        estimator.slices_ = slice_starts(values, estimator.n_slices)
-        rows = make_rows(_check_response, estimator.slices_, seed)
+        estimator.slices_ = slice_starts(read_response(draw_values()), estimator.n_slices)
+        rows = make_rows(estimator.slices_, seed)
     estimator.mean_ = rows.mean.astype(rows.dtype)
     estimator._std = np.sqrt(np.diag(rows.scatter) / rows.n)
     q = estimator._choose_components(directions_of(rows.scatter), rows.X)
@@ -408,13 +412,7 @@ def _drawn_from_blocks(blocks, lengths, seed):
     return np.concatenate([np.asarray(y)[rows] for (_, y), rows in zip(blocks, drawn)])
 
 
-def _check_response(y):
-    if y.dtype.kind not in "iufb":
-        raise ValueError("a response must be numbers; SupervisedIKDR takes class labels")
-    assert_all_finite(y, input_name="y")
-
-
-def score_collections(estimator, X, y, features=512):
+def score_collections(estimator, X, y, sample_weight=None, features=512):
     """Return the normalised HSIC of projected rows and their labels, the kernel by random features.
 
     With the features z_i of a row and the indicators y_i of its class it is
@@ -428,6 +426,8 @@ def score_collections(estimator, X, y, features=512):
         Samples in rows.
     y : Dask collection of shape (n_samples,)
         The targets.
+    sample_weight : object, optional
+        Refused if given.
     features : int, default=512
         The number of frequencies.
 
@@ -439,17 +439,17 @@ def score_collections(estimator, X, y, features=512):
     Raises
     ------
     ValueError
-        If the kernel is no Gaussian.
+        If the kernel is no Gaussian, or weights are given.
     """
     check_is_fitted(estimator)
+    _refuse_weights(estimator, sample_weight)
     if not isinstance(estimator.kernel_, Gaussian):
         raise ValueError(
             f"the score of Dask collections needs a Gaussian kernel, and this is "
             f"{estimator.kernel_!r}: compute a sample of the rows first"
         )
     X, y, dtype = as_arrays(estimator, X, y, reset=False)
-    cuts = getattr(estimator, "slices_", None)
-    rows = DaskRows(X, y, dtype, check_label_kind if cuts is None else _check_response, cuts)
+    rows = DaskRows(X, y, dtype, getattr(estimator, "slices_", None))
     frequencies = even_frequencies(estimator.W_.shape[1], features, 0) / estimator.kernel_.sigma
     Y, Z = rows.visit(_feature_products, (estimator.W_ @ frequencies).astype(dtype))
     total, shares = Y.sum(axis=0), rows.sizes / rows.n

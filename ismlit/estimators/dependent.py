@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
@@ -10,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ismlit.bandwidth import as_kernel
 from ismlit.dependence import normalized_hsic
@@ -26,7 +27,6 @@ from ismlit.geometry.frames import fixed_signs
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Kernel
 from ismlit.memory import require_memory
-from ismlit.objectives.arrays import ArrayProblem
 from ismlit.objectives.features import MOST_CLASSES
 from ismlit.objectives.parts import as_problem
 from ismlit.solvers.ism import ism, warn_unless_converged
@@ -56,7 +56,6 @@ class DependentIKDR(Projection):
     verbose: bool | int = False
     random_state: int | np.random.RandomState | None = None
     takes_collections = True
-    takes_arrays = True
 
     def _gamma(self, y, sample_weight):
         """Gamma of the target y, and what `fit` learns of it."""
@@ -66,10 +65,14 @@ class DependentIKDR(Projection):
         """The Gram matrix (n, n) of the target y, as `score` holds it against K."""
         raise NotImplementedError
 
-    def _fit(self, X, y, sample_weight, place=None):
+    def _fit(self, X, y, given_weight):
+        sample_weight = self._row_weights(given_weight, X, y)
         if sample_weight is not None:
             counted = sample_weight > 0
             X, y, sample_weight = X[counted], y[counted], sample_weight[counted]
+            if given_weight is not None:
+                given_weight = _check_sample_weight(given_weight, counted, dtype=float)[counted]
+        self._target = y, given_weight  # dropped from a pickle, as the rows are
         gamma = self._gamma(y, sample_weight)
         self._check_features(gamma, sample_weight)
         self._choose = lambda rank: choose_components(self, X, y, sample_weight, rank)
@@ -81,9 +84,6 @@ class DependentIKDR(Projection):
         self.kernel_ = self._kernel(X_centred, q, sample_weight)
         how = self.n_jobs, self.random_features, self.random_state
         problem = as_problem(centred, gamma, self.kernel_, *how)
-        if place is not None:  # of arrays of another library
-            given = problem.X, problem.gamma, problem.kernel, self.n_jobs
-            problem = ArrayProblem(*given, place=place)
         return self._solve(problem, q, sample_weight)
 
     def _solve(self, problem, q, sample_weight=None):
@@ -108,6 +108,10 @@ class DependentIKDR(Projection):
         self.converged_, self.history_ = result.converged, result.history
         self.n_iter_ = max(result.n_iter, 1)  # the start counts as one
         return self
+
+    def _row_weights(self, sample_weight, X, y):
+        """The weight of every row (n,), or None where all count alike."""
+        return row_weights(sample_weight, getattr(self, "class_weight", None), X, y)
 
     def _kernel(self, X_centred, q, sample_weight):
         options = dict(scale=self.bandwidth_scale, sample_weight=sample_weight)
@@ -164,7 +168,7 @@ class DependentIKDR(Projection):
         """
         check_is_fitted(self)
         if is_collection(X):
-            return score_collections(self, X, y)
+            return score_collections(self, X, y, sample_weight)
         rows, target = validate_data(
             self, X, y, dtype=FLOATS, reset=False, ensure_min_samples=2, **self._target_options
         )
@@ -187,17 +191,34 @@ class DependentIKDR(Projection):
     _target_options: ClassVar[dict[str, bool]] = {}
 
     def _against_chance(self):
-        """The p-value of J against refits with the rows of Gamma permuted, on a sample of rows."""
+        """The p-value of J against refits with the rows of y permuted, on a sample of rows.
+
+        Weights that were given stay where they are, and in a second series go with y: the larger
+        p-value holds whether they depend on X or on y. Weights of classes are those of the
+        permuted labels.
+        """
         problem, result = self.solved()
-        rng = np.random.RandomState(0)
-        rows = np.sort(rng.permutation(problem.n)[:CHANCE_ROWS])
-        X, gamma = problem.X[rows] - problem.X[rows].mean(axis=0), problem.gamma.sample(rows)
-        orders = [np.arange(len(X)), *(rng.permutation(len(X)) for _ in range(N_PERMUTATIONS))]
-        how = gamma.s, problem.kernel, result.W.shape[1], self.n_jobs
-        values = [highest_dependence(X, gamma.F[order], *how) for order in orders]
-        return dict(p_value=permutation_p_value(values), n_permutations=N_PERMUTATIONS)
+        (y, weight), twin, rng = self._target, copy.copy(self), np.random.RandomState(0)
+        order = rng.permutation(len(y))
+        _, first = np.unique(y[order], axis=0, return_index=True)  # a rare class is not left out
+        kept = np.union1d(np.sort(first)[: CHANCE_ROWS // 2], np.arange(min(CHANCE_ROWS, len(y))))
+        rows = np.sort(order[kept])
+        X, y, kernel = problem.X[rows], y[rows], problem.kernel.sample(rows)
+        weight, same = None if weight is None else weight[rows], np.arange(len(rows))
+
+        def highest(order, weight_order):
+            own = None if weight is None else weight[weight_order]
+            gamma = twin._gamma(y[order], self._row_weights(own, X, y[order]))
+            q = result.W.shape[1]
+            return highest_dependence(X - X.mean(axis=0), gamma.F, gamma.s, kernel, q, self.n_jobs)
+
+        orders = [rng.permutation(len(X)) for _ in range(N_PERMUTATIONS)]
+        series = [[highest(same, same), *(highest(order, same) for order in orders)]]
+        if weight is not None:
+            series.append([series[0][0], *(highest(order, order) for order in orders)])
+        return dict(p_value=max(map(permutation_p_value, series)), n_permutations=N_PERMUTATIONS)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = tags.array_api_support = True
+        tags.target_tags.required = True
         return tags

@@ -9,12 +9,15 @@ from scipy.linalg import eigh
 from sklearn.utils.validation import validate_data
 
 from ismlit.bandwidth import median_distance
+from ismlit.estimators.base import all_or_nothing
 from ismlit.estimators.linear import FLOATS, LinearReduction
 from ismlit.estimators.parameters import POSITIVE, WHOLE, check_parameters
-from ismlit.estimators.validation import explained, is_response
-from ismlit.gamma import centre, one_hot, response_gamma
+from ismlit.estimators.validation import check_units, warn_of_a_dominant_column
+from ismlit.gamma import target_factor
 from ismlit.geometry.frames import fixed_signs
+from ismlit.grams import column_means
 from ismlit.solvers.gradient_start import N_FREQUENCIES, gradient_scatter
+from ismlit.targets import read_target
 
 
 class ClosedFormReduction(LinearReduction):
@@ -28,15 +31,15 @@ class ClosedFormReduction(LinearReduction):
         return tags
 
     def _checked(self, X, y):
-        """X (n, d) and y (n,): numbers with fractions are a response, all else are classes."""
-        how = dict(dtype=FLOATS, ensure_min_samples=2, multi_output=False)
-        with explained(X, y):
-            X, y = validate_data(self, X, y, **how)
+        """X (n, d), centred in double precision, and y (n,): classes or a response."""
+        y = None if y is None else read_target(y)
+        X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2, multi_output=False)
         q, d = self.n_components, X.shape[1]
         if q > d:
             raise ValueError(f"n_components = {q} must be at most {d}, the columns of X")
-        self.mean_ = X.mean(axis=0)
-        return X.astype(float) - self.mean_, np.asarray(y)
+        check_units(X)
+        self.mean_ = column_means(X)
+        return X - self.mean_, y
 
 
 class GradientKDR(ClosedFormReduction):
@@ -109,6 +112,7 @@ class GradientKDR(ClosedFormReduction):
         self.n_frequencies = n_frequencies
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X, y) -> Self:
         """Learn ``W_`` from rows and their classes or response.
 
@@ -116,25 +120,29 @@ class GradientKDR(ClosedFormReduction):
         ----------
         X : array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
-            Class labels, or a response: numbers with fractions, or more than 20 and more than a
-            third of the samples distinct ones.
+            A response if its type is a floating-point one, or if it holds more than 20 distinct
+            whole numbers; else class labels.
 
         Returns
         -------
         GradientKDR
             Itself.
+
+        Warns
+        -----
+        UserWarning
+            If one column makes nearly all of the variance, or whole numbers are taken as a
+            response.
         """
         check_parameters(
             self, n_components=WHOLE, bandwidth=POSITIVE, ridge=POSITIVE, n_frequencies=WHOLE
         )
         X, y = self._checked(X, y)
-        if is_response(y):
-            F = response_gamma(y[:, None], median_distance(y[:, None])).F
-        else:
-            F = centre(one_hot(y))
+        names = getattr(self, "feature_names_in_", None)
+        warn_of_a_dominant_column(X.std(axis=0), type(self).__name__, names)
         scatter = gradient_scatter(
             X,
-            F,
+            target_factor(y),
             sigma=self.bandwidth * median_distance(X),
             ridge=self.ridge,
             n_frequencies=self.n_frequencies,

@@ -14,13 +14,12 @@ from ismlit.estimators.base import all_or_nothing, column_std
 from ismlit.estimators.collections import fit_collections, is_blocks, is_collection
 from ismlit.estimators.dependent import COMPONENTS, DependentIKDR
 from ismlit.estimators.linear import FLOATS
-from ismlit.estimators.namespaces import split_place
 from ismlit.estimators.parameters import NONE, check_parameters, is_integer_at_least, rule
-from ismlit.estimators.weights import row_weights
 from ismlit.gamma import Gamma, label_gamma, response_gamma
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian
 from ismlit.objectives.class_sums import class_gamma
+from ismlit.targets import read_response
 
 SLICES = (lambda m: is_integer_at_least(m, 2), "a whole number of at least 2")
 
@@ -116,15 +115,14 @@ class ResponseIKDR(DependentIKDR):
         check_parameters(self, n_components=COMPONENTS, n_slices=rule(SLICES, NONE))
         if is_collection(X) or is_blocks(X, y):
             return fit_collections(self, X, y, sample_weight, slice_starts)
-        place, X, y, sample_weight = split_place(X, y, sample_weight)
-        refuse_words(y)
+        y = None if y is None else read_response(y)
         rows, target = validate_data(
             self, X, y, dtype=FLOATS, ensure_min_samples=2, **self._target_options
         )
-        return self._fit(rows, target, row_weights(sample_weight, None, rows, target), place)
+        return self._fit(rows, target, sample_weight)
 
     def _gamma(self, y, sample_weight):
-        Y = y.reshape(len(y), -1).astype(float)
+        Y = y.reshape(len(y), -1)
         for number in np.flatnonzero(np.ptp(Y, axis=0) == 0):
             which = "y" if y.ndim == 1 else f"column {number} of y"
             raise ValueError(f"{which} is constant: there is nothing for X to say of it")
@@ -158,42 +156,6 @@ class ResponseIKDR(DependentIKDR):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def refuse_words(y):
-    """Refuse a response of words or dates.
-
-    Parameters
-    ----------
-    y : array of shape (n,) or (n, r)
-        What was given as a response.
-
-    Raises
-    ------
-    ValueError
-        If y holds words or dates: names one.
-    """
-    values = np.asarray(y).ravel()
-    if values.dtype.kind not in "USOM":
-        return
-    for value in values:
-        if hasattr(value, "isoformat") or values.dtype.kind == "M":
-            raise ValueError(
-                f"a response must be numbers, got {value!s}: make numbers of dates, such as days"
-            )
-        if isinstance(value, str) and not (values.dtype == object and _is_read(value)):
-            raise ValueError(
-                f"a response must be numbers, got {str(value)!r}; SupervisedIKDR takes class labels"
-            )
-
-
-def _is_read(word):
-    """Whether a word among objects is a number written out, which scikit-learn reads."""
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def slice_starts(y, n_slices, sample_weight=None):

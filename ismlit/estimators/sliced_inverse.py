@@ -6,11 +6,13 @@ from typing import Self
 
 import numpy as np
 
+from ismlit.estimators.base import all_or_nothing
 from ismlit.estimators.gradient_kdr import ClosedFormReduction
 from ismlit.estimators.parameters import WHOLE, check_parameters, is_integer_at_least
 from ismlit.estimators.response import slice_starts
-from ismlit.estimators.validation import is_response
 from ismlit.geometry.frames import fixed_signs
+from ismlit.messages import warn
+from ismlit.targets import is_response
 
 
 class SlicedInverseRegression(ClosedFormReduction):
@@ -61,6 +63,7 @@ class SlicedInverseRegression(ClosedFormReduction):
         self.n_components = n_components
         self.n_slices = n_slices
 
+    @all_or_nothing
     def fit(self, X, y) -> Self:
         """Learn ``W_`` from rows and their response or classes.
 
@@ -68,7 +71,7 @@ class SlicedInverseRegression(ClosedFormReduction):
         ----------
         X : array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
-            Class labels, or a response: numbers with fractions, or of many distinct values.
+            As for `ismlit.GradientKDR`.
 
         Returns
         -------
@@ -79,6 +82,12 @@ class SlicedInverseRegression(ClosedFormReduction):
         ------
         ValueError
             If more components are asked for than the slices determine.
+
+        Warns
+        -----
+        UserWarning
+            If X varies in as many directions as its rows allow: some direction then tells any
+            slices apart.
         """
         at_least_2 = (lambda m: is_integer_at_least(m, 2), "a whole number of at least 2")
         check_parameters(self, n_components=WHOLE, n_slices=at_least_2)
@@ -90,6 +99,12 @@ class SlicedInverseRegression(ClosedFormReduction):
             raise ValueError(f"y must hold at least two classes or values, got only {classes}")
         U, sizes, Vt = np.linalg.svd(X, full_matrices=False)
         kept = sizes > 1e-9 * sizes[0]
+        if kept.sum() >= len(X) - 1:
+            warn(
+                f"{len(X)} rows vary in {kept.sum()} directions, so that {type(self).__name__} "
+                "tells any slices of them apart, and new rows not at all: give more rows, or "
+                "fewer columns, for instance by sklearn.decomposition.PCA",
+            )
         whitened = U[:, kept] * np.sqrt(len(X))
         directions = self._leading([whitened[slices == k] for k in range(len(classes))])
         if directions.shape[1] < self.n_components:

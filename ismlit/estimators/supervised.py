@@ -14,13 +14,11 @@ from ismlit.estimators.base import all_or_nothing
 from ismlit.estimators.collections import fit_collections, is_blocks, is_collection
 from ismlit.estimators.dependent import COMPONENTS, DependentIKDR
 from ismlit.estimators.linear import FLOATS
-from ismlit.estimators.namespaces import split_place
 from ismlit.estimators.parameters import DICT, NONE, check_parameters, one_of, rule
-from ismlit.estimators.validation import check_labels
-from ismlit.estimators.weights import row_weights
 from ismlit.gamma import label_gamma
 from ismlit.messages import warn
 from ismlit.objectives.class_sums import class_gamma
+from ismlit.targets import class_labels
 
 CLASS_WEIGHT = rule(DICT, one_of("balanced"), NONE)
 
@@ -63,7 +61,8 @@ class SupervisedIKDR(DependentIKDR):
     random_features : int, optional
         Replace the Gaussian kernel by so many random features: time linear in the samples. X may
         then be a numpy.memmap of more rows than memory holds, or X and y Dask collections, whose
-        blocks are added up where they are, or come as pairs of blocks; see the notes.
+        blocks are added up where they are, or come as pairs of blocks; see the notes. Such an X is
+        not copied: `certificate` reads it again, so leave it as it is.
     tol : float, default=1e-6
         Largest first-order residual, relative to the gradient's matrix Phi, at which the solver
         stops; see `ismlit.ism`.
@@ -130,12 +129,6 @@ class SupervisedIKDR(DependentIKDR):
     Spark) come as one object: a list of pairs (X, y) of arrays or tables, or any object whose
     ``__iter__`` gives these blocks anew, since each step visits them once.
 
-    Where scikit-learn's ``array_api_dispatch`` is on, X and y may be arrays of torch, cupy or
-    another library of the array API standard. Of an exact fit all that grows with the square of
-    the rows is then computed with them, on their device; starts, and what has columns alone, in
-    numpy. As in scikit-learn ``W_``, ``mean_`` and other arrays learnt come back as arrays of that
-    library, and so does what `transform` gives; ``result_`` and the certificate hold numpy arrays.
-
     References
     ----------
     Wu, Miller, Chang, Sznaier and Dy 2019, Solving interpretable kernel dimensionality reduction.
@@ -199,11 +192,10 @@ class SupervisedIKDR(DependentIKDR):
         check_parameters(self, n_components=COMPONENTS, class_weight=CLASS_WEIGHT)
         if is_collection(X) or is_blocks(X, y):
             return fit_collections(self, X, y, sample_weight)
-        place, X, y, sample_weight = split_place(X, y, sample_weight)
+        y = None if y is None else class_labels(y)
         rows, labels = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
-        self.classes_ = check_labels(labels)
-        weights = row_weights(sample_weight, self.class_weight, rows, labels)
-        return self._fit(rows, labels, weights, place)
+        self.classes_ = np.unique(labels)
+        return self._fit(rows, labels, sample_weight)
 
     def _gamma(self, y, sample_weight):
         if self.random_features is not None and sample_weight is None:

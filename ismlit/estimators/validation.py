@@ -1,97 +1,18 @@
-"""Targets, and what is known of some rows, as estimators get them."""
+"""What is known of some rows, and which column of a table cannot be read."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 
 from ismlit.gamma import known_labels, labels_of_a_column
 from ismlit.messages import warn
-from ismlit.objectives.arrays import to_numpy
 
-
-def check_labels(y: Any) -> np.ndarray:
-    """Return the classes of labels, and refuse what is no label.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Class labels, numbers or words.
-
-    Returns
-    -------
-    array of shape (n_classes,)
-        The classes, sorted.
-
-    Raises
-    ------
-    ValueError
-        If y holds one class, or None, or is a response.
-    """
-    y = np.asarray(y)
-    check_label_kind(y)
-    if y.dtype.kind in "iuf":
-        check_label_count(np.unique(y), len(y))
-    check_classification_targets(y)
-    return np.unique(y)
-
-
-def check_label_kind(y: np.ndarray) -> None:
-    """Refuse values that are no labels, whatever their number.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If y holds None, or fractions: names the row. If it mixes numbers and words.
-    """
-    if y.dtype == object and any(label is None for label in y):
-        row = [label is None for label in y].index(True)
-        raise ValueError(
-            f"y holds None in row {row}: where only some labels are known, use SemiSupervisedIKDR"
-        )
-    if y.dtype == object and len({isinstance(label, str) for label in y}) > 1:
-        raise ValueError(
-            "y mixes numbers and words: write all classes as one kind, as by y.astype(str)"
-        )
-    if y.dtype.kind == "f" and (y % 1).any():
-        row = int(np.flatnonzero(y % 1)[0])
-        raise ValueError(
-            f"Unknown label type: y holds fractions, such as {y[row]:g} in row {row}, which are no "
-            "labels; use ResponseIKDR for a response"
-        )
-
-
-def check_label_count(classes: np.ndarray, n: int) -> None:
-    """Refuse so many distinct numbers that they are no labels.
-
-    Parameters
-    ----------
-    classes : array of shape (k,)
-        The distinct values.
-    n : int
-        How many samples have them.
-
-    Raises
-    ------
-    ValueError
-        If k is above 20 and above a third of n.
-    """
-    if classes.dtype.kind in "iuf" and too_many(len(classes), n):
-        raise ValueError(
-            f"y holds {len(classes)} distinct numbers in {n} samples: that is no class label "
-            "but a response; use ResponseIKDR, or y.astype(str) if they are names of classes"
-        )
+DOMINANT_SHARE = 0.99  # A column with more than this share of the variance is named in a warning.
 
 
 def one_row_per_sample(y: Any, n: int) -> np.ndarray:
@@ -134,69 +55,62 @@ def one_row_per_sample(y: Any, n: int) -> np.ndarray:
     return y
 
 
-def too_many(n_distinct: int, n: int) -> bool:
-    """Say whether n numbers are too various to be class labels.
+def check_units(X: np.ndarray) -> None:
+    """Refuse units in which the second derivative of a kernel leaves the range of numbers.
 
     Parameters
     ----------
-    n_distinct, n : int
-        How many of them are distinct, and how many there are.
+    X : array of shape (n, d)
 
-    Returns
-    -------
-    bool
-        Whether more than 20 and more than a third are distinct.
+    Raises
+    ------
+    ValueError
+        If the fourth power of the widest column's range would overflow or underflow.
     """
-    return n_distinct > max(20, n // 3)
+    with np.errstate(over="ignore"):
+        width = float(np.max(X.max(axis=0) - X.min(axis=0)))
+    most = 0.1 * float(np.finfo(X.dtype).max) ** 0.25
+    if width and not 1 / most < width < most:
+        raise ValueError(
+            f"the widest column of X has a range of {width:.1e}, and powers of distances leave the "
+            f"range of {X.dtype} below {1 / most:.0e} and above {most:.0e}: scale the columns, for "
+            "instance by StandardScaler"
+        )
 
 
-def is_response(y) -> bool:
-    """Say whether a target is a response: numbers with fractions, or too many distinct ones.
+def warn_of_a_dominant_column(std: np.ndarray, who: str, names: Any = None) -> None:
+    """Name the column, if there is one, that makes nearly all of the variance of X.
 
     Parameters
     ----------
-    y : array of shape (n,)
-        The target.
-
-    Returns
-    -------
-    bool
-        True for a response: numbers of which one has a fraction, or of which more than 20 and more
-        than a third are distinct. All else are class labels.
+    std : array of shape (d,)
+        The standard deviations of the columns.
+    who : str
+        What measures distances.
+    names : array of shape (d,), optional
+        What the columns are called.
 
     Warns
     -----
     UserWarning
-        If many distinct numbers of an integer type are taken as a response: they may be names.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.estimators.validation import is_response
-    >>> is_response(np.arange(50.0))
-    True
-    >>> is_response(np.array([0.0, 1.0, 1.0])), is_response(np.array([0.5, 1.0]))
-    (False, True)
+        If one column has more than 99 % of the variance.
     """
-    y = np.asarray(y)
-    if y.dtype.kind == "f" and (y % 1).any():
-        return True
-    if y.dtype.kind not in "iuf" or not too_many(n_distinct := len(np.unique(y)), len(y)):
-        return False
-    if y.dtype.kind != "f":
+    variance = (std / std.max()) ** 2 if std.any() else std
+    share = variance.max() / max(variance.sum(), 1e-300)
+    if len(variance) > 1 and share > DOMINANT_SHARE:
+        column = int(variance.argmax())
+        called = f"column {column}" if names is None else f"column {names[column]!r}"
         warn(
-            f"y holds {n_distinct} distinct whole numbers in {len(y)} samples and is taken as a "
-            "response; pass y.astype(str) if they are names of classes, y.astype(float) if not"
+            f"{called} of X makes {100 * share:.1f} % of its variance, so that hardly another "
+            f"column moves a distance: scale the columns before {who}, for instance by "
+            "StandardScaler",
         )
-    return True
 
 
 UNREADABLE = re.compile(
     r"convert|Cannot cast|float\(\) argument|DateTime|promote|contains (NaN|infinity)"
 )
 """What numpy and scikit-learn say of a table that they cannot read as finite numbers."""
-GAPS = re.compile(r"Input (y )?contains (NaN|infinity)|boolean value of NA")
-"""What scikit-learn and pandas say of a target that is not finite."""
 
 
 def explain_column(X: Any, error: BaseException) -> None:
@@ -218,8 +132,8 @@ def explain_column(X: Any, error: BaseException) -> None:
         return
     names = [] if hasattr(X, "dask") else [*getattr(X, "columns", ())]
     table = [np.asarray(X[name]) for name in names]
-    if isinstance(X, list | tuple) or hasattr(X, "__dlpack__"):
-        table = [*to_numpy(X).T]
+    if isinstance(X, list | tuple | np.ndarray):
+        table = [*np.asarray(X).T]
     for number, values in enumerate(table):
         fault = _fault(values) if values.ndim == 1 else None
         if fault is not None:
@@ -227,16 +141,33 @@ def explain_column(X: Any, error: BaseException) -> None:
             raise ValueError(fault.format(f"column {name}")) from error
 
 
+def refuse_dates(X: Any) -> None:
+    """Refuse a frame with a column of dates or durations, which some libraries turn into numbers.
+
+    Parameters
+    ----------
+    X : array or frame of shape (n_samples, n_features)
+
+    Raises
+    ------
+    ValueError
+        Names the column, the row and the value.
+    """
+    if hasattr(X, "dask"):
+        return
+    for name, dtype in zip(getattr(X, "columns", ()), getattr(X, "dtypes", ())):
+        if str(dtype).lower().startswith(("date", "time", "duration")):
+            raise ValueError(_fault(np.asarray(X[name])).format(f"column {name!r}"))
+
+
 @contextmanager
-def explained(X: Any, y: Any = None) -> Iterator[None]:
-    """Let errors of numpy and scikit-learn name the column and the row of X, or the row of y.
+def explained(X: Any) -> Iterator[None]:
+    """Let errors of numpy and scikit-learn name the column and the row of X.
 
     Parameters
     ----------
     X : array or frame of shape (n_samples, n_features)
         What is read within.
-    y : array of shape (n_samples,), optional
-        What is read with it.
 
     Yields
     ------
@@ -245,42 +176,14 @@ def explained(X: Any, y: Any = None) -> Iterator[None]:
     Raises
     ------
     ValueError
-        As `explain_column` and `explain_target` do; other errors are left alone.
+        As `explain_column` does; other errors are left alone.
     """
+    refuse_dates(X)
     try:
         yield
     except (TypeError, ValueError) as error:
         explain_column(X, error)
-        explain_target(y, error)
         raise
-
-
-def explain_target(y: Any, error: BaseException) -> None:
-    """Name the row of y that is no finite number, where an error of scikit-learn is about it.
-
-    Parameters
-    ----------
-    y : array of shape (n_samples,) or (n_samples, n_targets), or None
-        The target.
-    error : BaseException
-        What happened. Errors that are not about gaps of y are left alone.
-
-    Raises
-    ------
-    ValueError
-        If y holds NaN or infinity: names the row.
-    """
-    about = isinstance(error, TypeError | ValueError) and GAPS.match(str(error))
-    if not about or y is None or hasattr(y, "dask"):
-        return
-    for row, values in enumerate(to_numpy(y)):
-        for value in np.atleast_1d(values):
-            number = np.nan if type(value).__name__ == "NAType" else value
-            if isinstance(number, Real) and not math.isfinite(number):
-                what = "infinity" if math.isinf(number) else "NaN"
-                raise ValueError(
-                    f"Input y contains {what}, in row {row}: leave out the rows whose y is unknown"
-                ) from error
 
 
 def _fault(values):

@@ -32,7 +32,7 @@ def number_of_directions(X: ArrayLike) -> int:
     1
     """
     X = np.asarray(X)
-    V = varying_directions(X, X.mean(axis=0))
+    V = varying_directions(X, X.mean(axis=0, dtype=float))
     return max(X.shape[1] if V is None else V.shape[1], 1)
 
 

@@ -26,9 +26,9 @@ class Kernel:
     Parameters
     ----------
     f : callable ``f(beta, xp)``
-        The formula, written with the functions of ``xp`` (numpy, sympy, or another array
-        library), for instance ``lambda beta, xp: 1 / (1 + beta)``. Sympy derives its first two
-        derivatives when they are first needed.
+        The formula, written with the functions of ``xp`` (numpy or sympy), for instance
+        ``lambda beta, xp: 1 / (1 + beta)``. Sympy derives its first two derivatives when they are
+        first needed.
     pairs : {"inner", "difference"}, default="difference"
         Whether beta is ``x' W W' y`` or ``(x - y)' W W' (x - y)``.
     name : str, default="user kernel"
@@ -159,7 +159,7 @@ class Kernel:
         """
         return self._derivative(2, beta, xp)
 
-    def f_and_derivatives(self, beta: Any, orders: Sequence[int], xp: Any = np) -> Multiples:
+    def f_and_derivatives(self, beta: Any, orders: Sequence[int]) -> Multiples:
         """Return f, f' and f'' together, which can share work.
 
         A subclass whose derivatives are multiples of one array returns that array for each.
@@ -170,31 +170,24 @@ class Kernel:
             The betas times `argument`. This array is scratch, and is overwritten.
         orders : sequence of {0, 1, 2}
             Which derivatives are wanted.
-        xp : module, default=numpy
-            The array library of beta.
 
         Returns
         -------
         list of (number, array)
             One pair for each order; the derivative is their product.
         """
-        found = [(self.f, self.df, self.d2f)[order](beta, xp) for order in orders]
-        if xp is np:
-            found = [np.require(values, requirements="W") for values in found]
-        return [(1.0, values) for values in found]
+        formulas = self.f, self.df, self.d2f
+        return [(1.0, np.require(formulas[order](beta), requirements="W")) for order in orders]
 
     def _derivative(self, order, beta, xp):
         expression, symbol = self._derived[order]
-        if xp is not np and not hasattr(xp, "__array_namespace_info__"):  # sympy's functions
-            return expression.subs(symbol, beta)
-        if (order, xp) not in self._compiled:
-            library = "numpy" if xp is np else [xp]
-            self._compiled[order, xp] = _sympy().lambdify(symbol, expression, library, cse=True)
-        values = self._compiled[order, xp](beta)
         if xp is not np:
-            return values + 0 * beta
+            return expression.subs(symbol, beta)
+        if order not in self._compiled:
+            self._compiled[order] = _sympy().lambdify(symbol, expression, "numpy", cse=True)
         beta = np.asarray(beta)
-        return np.broadcast_to(np.asarray(values, dtype=_float(beta)), beta.shape)
+        values = np.asarray(self._compiled[order](beta), dtype=_float(beta))
+        return np.broadcast_to(values, beta.shape)
 
     @cached_property
     def _derived(self):
@@ -202,7 +195,7 @@ class Kernel:
 
     @cached_property
     def _compiled(self):
-        return {}  # by order and array library
+        return {}  # by order
 
     def __getstate__(self):  # Compiled functions do not pickle; they are derived again on use.
         dropped = ("_derived", "_compiled")

@@ -132,9 +132,9 @@ class Polynomial(Kernel):
             return beta * 0
         return self.degree * (self.degree - 1) * _power(beta + self.c, self.degree - 2)
 
-    def f_and_derivatives(self, beta: Any, orders: Sequence[int], xp: Any = np) -> Multiples:
+    def f_and_derivatives(self, beta: Any, orders: Sequence[int]) -> Multiples:
         if max(orders) > self.degree or self.degree > 8:
-            return super().f_and_derivatives(beta, orders, xp)
+            return super().f_and_derivatives(beta, orders)
         beta += self.c
         powers: dict[int, Any] = {}
         factors = (1, self.degree, self.degree * (self.degree - 1))
@@ -172,8 +172,8 @@ class _Exponential(Kernel):
     def argument(self) -> float:  # type: ignore[override]
         return -float(self.rate)
 
-    def f_and_derivatives(self, beta: Any, orders: Sequence[int], xp: Any = np) -> Multiples:
-        values = np.exp(beta, out=beta) if xp is np else xp.exp(beta)  # one for all orders
+    def f_and_derivatives(self, beta: Any, orders: Sequence[int]) -> Multiples:
+        values = np.exp(beta, out=beta)  # one for all orders
         return [(self.argument**order, values) for order in orders]
 
 
@@ -264,9 +264,9 @@ class Multiquadratic(Kernel):
     def f(self, beta: Any, xp: Any = np) -> Any:
         return -xp.sqrt(beta + self.c**2)
 
-    def f_and_derivatives(self, beta: Any, orders: Sequence[int], xp: Any = np) -> Multiples:
+    def f_and_derivatives(self, beta: Any, orders: Sequence[int]) -> Multiples:
         beta += self.c**2
-        root = np.sqrt(beta, out=beta) if xp is np else xp.sqrt(beta)
+        root = np.sqrt(beta, out=beta)
         inverse = 1 / root if max(orders) else root
         forms = (
             lambda: (-1.0, root),

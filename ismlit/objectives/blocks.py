@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import cpu_count
-from sklearn.utils import assert_all_finite
 from sklearn.utils.random import sample_without_replacement
 
 from ismlit.objectives.class_sums import (
@@ -24,6 +23,7 @@ from ismlit.objectives.class_sums import (
     sum_over,
 )
 from ismlit.parallel import ONE_BLAS_THREAD
+from ismlit.targets import read_labels, read_response
 
 SAMPLE_ROWS = 5000  # Rows of a collection that the client holds, for bandwidth and starts.
 SLICE_VALUES = 100_000  # Values of a response that are drawn to place its slices.
@@ -54,22 +54,20 @@ class DaskRows:
         With known chunks of rows, the same in both.
     dtype : numpy.dtype
         Floating-point type in which the rows are seen.
-    check : callable
-        Called with the values of y of every block, to refuse them.
     cuts : array, optional
-        Values of y at which a slice begins, where y is a response.
+        Values of y at which a slice begins, where y is a response; without them y holds labels.
     random_state : int or RandomState
         Draws the sample by row numbers, so that it does not depend on the chunks.
     """
 
-    def __init__(self, X, y, dtype, check, cuts=None, random_state=0):
+    def __init__(self, X, y, dtype, cuts=None, random_state=0):
         self.blocks = _fused_with_reads(zip(X.to_delayed().ravel(), y.to_delayed().ravel()))
-        self._first_visit(X.chunks[0], dtype, check, cuts, random_state)
+        self._first_visit(X.chunks[0], dtype, cuts, random_state)
 
-    def _first_visit(self, lengths, dtype, check, cuts, random_state):
+    def _first_visit(self, lengths, dtype, cuts, random_state):
         self.dtype, self.cuts, self.V, self.n = dtype, cuts, None, sum(lengths)
         drawn = drawn_rows(lengths, SAMPLE_ROWS, random_state)
-        first = self._reduced(first_visit, merge_moments, check, each=drawn)
+        first = self._reduced(first_visit, merge_moments, each=drawn)
         self.classes, self.sizes, self.sums, self.scatter, self.X, y = first
         self.codes = codes_of(y, self.classes)[0]
         self.mean = self.sums.sum(axis=0) / self.n
@@ -166,13 +164,13 @@ class IterableRows(DaskRows):
         The blocks.
     lengths : list of int
         Their rows.
-    dtype, check, cuts, random_state
+    dtype, cuts, random_state
         As for `DaskRows`.
     """
 
-    def __init__(self, blocks, lengths, dtype, check, cuts=None, random_state=0):
+    def __init__(self, blocks, lengths, dtype, cuts=None, random_state=0):
         self.blocks, self.lengths = blocks, lengths
-        self._first_visit(lengths, dtype, check, cuts, random_state)
+        self._first_visit(lengths, dtype, cuts, random_state)
 
     def _reduced(self, function, combine, *arguments, each=None):
         shared, total, seen = (self.dtype, self.cuts, *arguments), None, []
@@ -288,15 +286,14 @@ def drawn_values(y, random_state):
     return np.concatenate(compute(*(take(*pair) for pair in zip(blocks, drawn))))
 
 
-def read_block(block, dtype, cuts, check=None):
+def read_block(block, dtype, cuts):
     """A block as arrays (n, d) and (n,), y in slices where it is a response."""
     x, y = block
-    x, y = np.asarray(x, dtype), np.asarray(y)
+    x = np.asarray(x, dtype)
+    y = read_labels(y) if cuts is None else np.searchsorted(cuts, read_response(y), side="right")
     if len(x) != len(y):
         raise ValueError(f"a block of X has {len(x)} rows, and that of y has {len(y)}")
-    if check is not None:
-        check(np.tile(y, 2))  # no block is so short that its labels look like a response
-    return x, y if cuts is None else np.searchsorted(cuts, y, side="right")
+    return x, y
 
 
 def block_sums(block, shared):
@@ -308,9 +305,14 @@ def block_sums(block, shared):
 
 def first_visit(block, shared, drawn):
     """`Moments` of a block; on a worker."""
-    dtype, cuts, check = shared
-    x, y = read_block(block, dtype, cuts, check)
-    assert_all_finite(x, input_name="X")
+    dtype, cuts = shared
+    x, y = read_block(block, dtype, cuts)
+    if not np.isfinite(x).all():
+        row, column = np.argwhere(~np.isfinite(x))[0]
+        raise ValueError(
+            f"Input X contains {x[row, column]}, in column {column}, row {row} of a block: leave "
+            "such rows out, or fill the gaps"
+        )
     found = []
     for start in range(0, max(len(x), 1), FEATURE_CHUNK):
         rows = x[start : start + FEATURE_CHUNK].astype(float)

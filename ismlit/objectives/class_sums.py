@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import gen_batches
 
 from ismlit.gamma import Gamma, one_hot
+from ismlit.grams import column_means
 from ismlit.parallel import in_parallel
 
 MOST_CLASSES = 4096  # The table of Gamma (k, k) is kept for at most so many classes.
@@ -309,7 +310,7 @@ class ArrayRows:
 
     def __init__(self, X, codes, k, n_jobs=None):
         self.X, self.codes, self.k, self.n_jobs = X, codes, k, n_jobs
-        self.n, self.mean = len(X), X.mean(axis=0)
+        self.n, self.mean = len(X), column_means(X).astype(X.dtype)
         self.sizes = sum(np.bincount(codes[rows], minlength=k) for rows in self._batches(1))
 
     def _batches(self, most):

@@ -13,7 +13,13 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator
 
 from ismlit.geometry.frames import as_frame, fixed_signs
-from ismlit.grams import ConstantKernelError, beta_factors, beta_slope_factors, float_array
+from ismlit.grams import (
+    ConstantKernelError,
+    beta_factors,
+    beta_slope_factors,
+    column_means,
+    float_array,
+)
 from ismlit.kernels import Kernel
 from ismlit.parallel import in_parallel
 
@@ -58,7 +64,7 @@ class Samples:
         array of shape (k, k)
             The matrix ``V'X'HXV``, n times their covariance.
         """
-        seen = self.X - self.X.mean(axis=0)
+        seen = self.X - column_means(self.X).astype(self.dtype)
         seen = seen if V is None else seen @ V
         return seen.T @ seen
 

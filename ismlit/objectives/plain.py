@@ -328,13 +328,10 @@ class Problem(Samples):
         space = np.empty(self.pairs.tile**2, self.dtype)
         for rows, columns, parts in self.pairs.tiles(r, views, *orders, keep=keep):
             shape = rows.stop - rows.start, columns.stop - columns.start
-            gamma = self._gamma_tile(rows, columns, space[: shape[0] * shape[1]].reshape(shape))
+            gamma = self.gamma.tile(rows, columns, space[: shape[0] * shape[1]].reshape(shape))
             for array in {id(a): a for found in parts for _, a in found}.values():
                 array *= gamma
             yield rows, columns, parts
-
-    def _gamma_tile(self, rows, columns, out):
-        return self.gamma.tile(rows, columns, out)
 
     @staticmethod
     def _double_sum(number, values):
@@ -354,7 +351,9 @@ class Problem(Samples):
         value, pairs = 0.0, self.pairs
         degrees = pairs.shares(r, *(1 for _ in pairs.parts))
         products = [0.0] * len(degrees)
-        sides = self._phi_sides
+        sides = [part.scaled(part.X, 1) for part in pairs.parts]
+        ones = np.ones((self.n, 1), self.dtype)
+        ones = [part.scaled(ones, 1) for part in pairs.parts]
         start = pairs.blocks[r].start
         for rows, columns, parts in self._tiles(r, views, 0, 1):
             for k, (of_f, (number, psi)) in enumerate(parts):
@@ -364,19 +363,10 @@ class Problem(Samples):
                 self._off_diagonal(k, rows, columns, psi)
                 products[k] = products[k] + number * (psi @ sides[k][columns, :])
                 if part.kernel.pairs == "difference":
-                    ones = self._degree_sides[k]
                     below = slice(columns.start - start, columns.stop - start)
-                    degrees[k][: rows.stop - start, :] += number * (psi @ ones[columns, :])
-                    degrees[k][below, :] += number * (psi.T @ ones[rows, :])
+                    degrees[k][: rows.stop - start, :] += number * (psi @ ones[k][columns, :])
+                    degrees[k][below, :] += number * (psi.T @ ones[k][rows, :])
         return value, products, degrees
-
-    @cached_property
-    def _phi_sides(self):
-        return [part.scaled(part.X, 1) for part in self.pairs.parts]
-
-    @cached_property
-    def _degree_sides(self):
-        return [part.scaled(np.ones((self.n, 1), self.dtype), 1) for part in self.pairs.parts]
 
     def _gradient_row(self, r, views, sides):
         """J of block row r and its share of Psi times the sides."""

@@ -280,7 +280,7 @@ def warn_of_components(name: str, result: Any) -> None:
     result : ISMResult
         Its result.
     """
-    spread = (result.problem.X @ result.W).std(axis=0)
+    spread = (result.problem.X @ result.W).std(axis=0, dtype=float)
     still = np.flatnonzero(spread < LEAST_SPREAD * spread.max())
     if still.size:
         warn(

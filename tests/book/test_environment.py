@@ -150,8 +150,6 @@ def test_every_import_is_declared(place):
         allowed |= {"sympy"}  # where a kernel is one's own, and with a word if it is not there
         allowed |= {"dask"}  # where its collections come, which nobody has without it
         allowed |= declared("plot")  # by what draws, and nothing else: see the next test but one
-    if place == "book":
-        allowed |= {"array-api-strict"}  # by a cell that says what to install where it is missing
     if place == "book/ismlit_book":
         allowed |= declared("deep", "peers")  # of its experiments; see the next test
     missing = {

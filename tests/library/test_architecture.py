@@ -21,13 +21,13 @@ PACKAGE = Path(ismlit.__file__).parent
 FOLDERS = {
     "geometry": "span frames second_order",
     "kernels": "_base _named",
-    "": "messages memory datasets parallel plot grams gamma dependence bandwidth",
+    "": "messages memory datasets parallel plot targets grams bandwidth gamma dependence",
     "objectives": (
-        "pairs protocol plain arrays normalized class_sums blocks features affinity joint parts"
+        "pairs protocol plain normalized class_sums blocks features affinity joint parts"
     ),
     "solvers": "gradient_start lbfgs starts result climb ism certificate permutations alternate",
     "estimators": (
-        "scikit parameters validation namespaces collections linear weights base importance "
+        "scikit parameters validation collections linear weights base importance "
         "components dependent supervised response clusters extension clustering unsupervised "
         "semisupervised kdac gradient_kdr sliced_inverse sliced_variance"
     ),

@@ -86,7 +86,7 @@ PROVOKED = {
     ),
     "a label not known": (
         lambda: SupervisedIKDR().fit(X, np.array([0, None, *Y[2:]], dtype=object)),
-        "y holds None in row 1: where only some labels are known, use SemiSupervisedIKDR",
+        "Input y contains None, in row 1: .*SemiSupervisedIKDR where only some labels are known",
     ),
     "NaN among labels": (
         lambda: SemiSupervisedIKDR().fit(X, np.where(np.arange(60) == 9, np.nan, Y)),
@@ -106,7 +106,7 @@ PROVOKED = {
     ),
     "dates as a response": (
         lambda: ResponseIKDR().fit(X, DAYS),
-        "a response must be numbers, got 2020-01-01.*such as days",
+        "Input y contains the date or duration 2020-01-01.* in row 0: .*such as days",
     ),
     "a response as a clustering": (
         lambda: KDAC(2).fit(X, X[:, 0]),

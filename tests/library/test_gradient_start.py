@@ -143,7 +143,8 @@ def test_wrong_parameters_are_refused(kind, parameters, words, rng):
         (dict(n_slices=1), np.linspace(0.1, 1, 30), "n_slices .* a whole number of at least 2"),
         (dict(n_components=1, n_slices=2), np.linspace(0.1, 1, 30), None),
         (dict(n_components=2, n_slices=2), np.linspace(0.1, 1, 30), "must be at most 1: 2 slices"),
-        (dict(n_components=1), np.zeros(30), "at least two classes or values, got only"),
+        (dict(n_components=1), np.zeros(30), "y is constant"),
+        (dict(n_components=1), np.zeros(30, int), "at least two classes or values, got only"),
     ],
 )
 def test_what_slices_cannot_give_is_refused(parameters, y, words, rng):

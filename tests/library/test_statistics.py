@@ -105,9 +105,15 @@ def test_p_values_count_the_data_among_their_permutations():
         (dict(y=np.zeros(20, int)), "at least two classes"),
         (dict(y=np.arange(19) % 2), "inconsistent numbers of samples"),
         (dict(groups=np.zeros(19)), "inconsistent numbers of samples"),
-        (dict(groups=np.array(["a"] * 19 + [np.nan], object)), "groups holds nan in row 19"),
-        (dict(groups=np.array(["a"] * 19 + [None], object)), "groups holds None in row 19"),
-        (dict(y=np.array(["a"] * 19 + [np.nan], object)), "y holds nan in row 19"),
+        (
+            dict(groups=np.array(["a"] * 19 + [np.nan], object)),
+            "Input groups contains NaN, in row 19",
+        ),
+        (
+            dict(groups=np.array(["a"] * 19 + [None], object)),
+            "Input groups contains None, in row 19",
+        ),
+        (dict(y=np.array(["a"] * 19 + [np.nan], object)), "Input y contains NaN, in row 19"),
     ],
 )
 def test_what_does_not_go_together_is_refused(options, words, rng):

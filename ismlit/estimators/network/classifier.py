@@ -46,10 +46,10 @@ from ismlit.estimators.parameters import (
     rule,
 )
 from ismlit.estimators.scikit import BaseEstimator, ClassifierMixin
-from ismlit.estimators.validation import check_labels
 from ismlit.grams import gram
 from ismlit.memory import batches, require_memory
 from ismlit.messages import warn
+from ismlit.targets import class_labels
 
 RIDGES = (np.inf, *(10.0**-k for k in range(1, 11)))
 BANDWIDTHS = ("normalized_hsic", "hsic")
@@ -264,9 +264,9 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
             ridges=ARRAY,
             bandwidth=rule(NONE, POSITIVE, one_of(*BANDWIDTHS)),
         )
+        y = None if y is None else class_labels(y)
         X, y = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)
         X = X.astype(float, copy=False)
-        check_labels(y)
         self._prior = self._weights_of(np.unique(y))
         ridges = np.asarray(self.ridges, dtype=float).ravel()
         if not (ridges.size and (ridges > 0).all()):
