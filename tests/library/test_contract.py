@@ -1,5 +1,6 @@
 """One contract for all estimators. A new one joins by a line of ESTIMATORS."""
 
+import re
 import threading
 import warnings
 from decimal import Decimal
@@ -40,7 +41,7 @@ ESTIMATORS = {  # the estimator, and what it is told: "labels", "response", "eit
     "unsupervised": (UnsupervisedIKDR(3, random_state=0), "nothing"),
     "semi-supervised": (SemiSupervisedIKDR(3, random_state=0), "labels"),
     "alternative": (KDAC(2, bandwidth="median", random_state=0), "labels"),
-    "network": (KernelDependenceNetwork(max_layers=2, random_state=0), "labels"),
+    "network": (KernelDependenceNetwork(random_state=0), "labels"),
 }
 PROJECTIONS = [name for name in ESTIMATORS if name != "network"]
 TOLD = [name for name, (_, told) in ESTIMATORS.items() if told != "nothing"]
@@ -89,6 +90,7 @@ def assert_same(one, other, tol=1e-7):
 # ---------------------------------------------------------------- the rows
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", PROJECTIONS)
 def test_columns_far_from_zero_in_single_precision(name, table):
     """A mean that was added up in single precision would be off by tens of standard deviations."""
@@ -159,9 +161,7 @@ def test_few_rows_are_fitted_or_refused_in_words(name, n, table):
         try:
             model = fitted(name, table, table[0][rows], None if target is None else target[rows])
         except ValueError as error:
-            assert any(
-                word in str(error) for word in ("must", "needs", "fewer", "at least", "hold")
-            )
+            assert re.search("must|needs|fewer|at least|hold", str(error))
         else:
             assert np.isfinite(model.transform(table[0])).all()
 
