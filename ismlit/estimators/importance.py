@@ -256,8 +256,8 @@ def _as_fitted(model, X, y, sample_weight):
         raise ValueError(f"{name} was fitted {how} sample_weight: pass the weights of the fit")
     w = row_weights(sample_weight, None, A, target)
     held, mean = in_numpy(model), np.average(A, axis=0, weights=w)
-    pairs = (column_std(A, mean, w), mean), (held._std, held.mean_)
-    given, fitted = (np.maximum(std, 1e-6 * abs(mean)) for std, mean in pairs)  # else constant
+    least = 1e-6 * np.maximum(abs(mean), abs(held.mean_))  # that of a constant, by rounding
+    given, fitted = np.maximum(column_std(A, mean, w), least), np.maximum(held._std, least)
     other = np.maximum(given, fitted) > MOST_STRETCHED * np.minimum(given, fitted)
     if other.any():
         column = int(other.argmax())
