@@ -115,7 +115,12 @@ DRAWS = {
     "KDAC": random_start(KDAC(2, 1, max_turns=1, **SHORT), Y),
     "GradientKDR": gradient_kdr,
     "KernelDependenceNetwork": lambda s, _: (
-        KernelDependenceNetwork(random_features=4, random_state=s).fit(X, Y).layers_[0].W
+        KernelDependenceNetwork(
+            random_features=4, max_layers=2, early_stopping=False, random_state=s
+        )
+        .fit(X, Y)
+        .layers_[1]
+        .W
     ),
 }
 
