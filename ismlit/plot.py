@@ -7,6 +7,7 @@ Every function takes axes of matplotlib, or makes some, and returns them: ``ax.s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -201,7 +202,7 @@ def plot_importances(
     """
     if top < 1:
         raise ValueError(f"top must be at least 1, the number of columns drawn, got {top!r}")
-    before, model = (model[:-1], model[-1]) if isinstance(model, Pipeline) else (None, model)
+    pipeline, model = (model, model[-1]) if isinstance(model, Pipeline) else (None, model)
     if hasattr(model, "fit"):
         check_is_fitted(model)
     try:
@@ -213,8 +214,9 @@ def plot_importances(
         ) from error
     if names is None:
         names = getattr(model, "feature_names_in_", None)
-    if names is None and hasattr(before, "feature_names_in_"):
-        names = before.get_feature_names_out()
+    if names is None and hasattr(pipeline, "feature_names_in_"):
+        with suppress(AttributeError):  # a step that gives its columns no names
+            names = pipeline[:-1].get_feature_names_out()
     if names is None:
         names = [f"column {j}" for j in range(len(values))]
     errors = getattr(errors, "importances_std", errors)

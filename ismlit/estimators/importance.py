@@ -169,7 +169,17 @@ def bootstrap_importances(
     A draw that lacks a class, or in which X varies in fewer directions than there are components,
     is drawn again.
 
-    COVERAGE
+    The errors say how an importance scatters, and not that it is biased: a column of noise has a
+    share above 0, for which the others have less. Of four normal columns two made the label of a
+    row, as 2 to 1, so that the shares of the population are 2/3, 1/3, 0 and 0. Importances were
+    0.59, 0.30, 0.06 and 0.06 on average with 100 rows, and 0.63, 0.31, 0.03 and 0.03 with 400;
+    their errors were right within a tenth for the first two, and up to a fifth too large for
+    noise. Two errors to either side of the importance held the share of the population in 73, 88
+    and (noise) 87 % of 157 samples of 100 rows, and in 81, 83 and 89 % of 162 samples of 400: not
+    in 95 %. So an importance that is two errors above 0 does not yet tell a column from noise:
+    compare it with those of columns that were permuted before the fit.
+
+    Rows that come in groups, drawn one by one, give errors that are too small: pass ``groups``.
 
     References
     ----------

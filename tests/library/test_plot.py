@@ -12,7 +12,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import Bunch
 
 from ismlit import GradientKDR, SupervisedIKDR, bootstrap_importances
@@ -207,8 +207,10 @@ def test_importances_of_a_pipeline_have_the_names_of_its_last_step(wine):
         shown = {t.get_text(): b.get_width() for t, b in zip(ax.get_yticklabels(), ax.patches)}
         alone = SupervisedIKDR(1, init="taylor").fit(X, y).feature_importances_
         assert shown == pytest.approx(dict(zip(words, alone)), rel=1e-3)
-    unnamed = plot_importances(make_pipeline(StandardScaler(), last).fit(X, y), top=2)
-    assert unnamed.get_yticklabels()[0].get_text().startswith("column ")
+    nameless = FunctionTransformer(np.asarray)
+    for steps, table in (([StandardScaler(), last], X), ([last], X), ([nameless, last], frame)):
+        ax = plot_importances(make_pipeline(*steps).fit(table, y), top=2)
+        assert ax.get_yticklabels()[0].get_text().startswith("column ")
     assert len(plot_importances(pipe, [*"abcdefghijklm"]).patches) == 13
 
 
