@@ -7,10 +7,13 @@ Every function takes axes of matplotlib, or makes some, and returns them: ``ax.s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +74,7 @@ def plot_projection(
         What `transform` gives; one column is drawn against a random height.
     y : array of shape (n,), optional
         Classes, each with its colour and marker; or numbers, with a colour bar: fractions, and
-        whole ones with more than 20 distinct values.
+        whole ones with more than 20 distinct values. Where it is None, NaN or NA, a row is grey.
     names : sequence or dict, optional
         Of the classes, for the legend: in their sorted order, or from class to name.
     ax : matplotlib axes, optional
@@ -85,7 +88,7 @@ def plot_projection(
     Raises
     ------
     ValueError
-        If Z has more than two columns, or y another length.
+        If Z has more than two columns, y another length, or a class no name.
 
     See Also
     --------
@@ -110,24 +113,34 @@ def plot_projection(
     if held_out is not None:
         edge = dict(edgecolors="black", linewidths=0.9, zorder=3)
         parts.append((*_checked(*held_out, "held_out"), edge))
-    targets = np.concatenate([target for _, target, _ in parts])
-    continuous = targets.dtype.kind in "iuf" and (
-        bool((targets % 1).any()) or len(np.unique(targets)) > MOST_NUMBERS
+    targets = np.concatenate([target for _, target, _ in parts])  # numbers beside words are words
+    known = np.array([not _is_gap(value) for value in targets], dtype=bool)
+    values = targets[known]
+    if values.dtype == object:
+        values = np.array(values.tolist())
+    labels, codes = np.unique(values, return_inverse=True)
+    continuous = values.dtype.kind in "iuf" and (
+        bool((values % 1).any()) or len(labels) > MOST_NUMBERS
     )
+    words = [] if continuous else named(labels, names).values()
+    drawn_by = np.zeros(len(targets))
+    drawn_by[known] = values if continuous else codes
+    first = [len(parts[0][0])]
+    for (points, _, style), own, sure in zip(
+        parts, np.split(drawn_by, first), np.split(known, first)
+    ):
+        if continuous:
+            limits = dict(vmin=values.min(), vmax=values.max(), cmap="viridis")
+            drawn = ax.scatter(*points[sure].T, 14, own[sure], alpha=0.8, **limits, **style)
+        for k, name in enumerate(words):
+            label = None if style or y is None else _shown(name)
+            here = sure & (own == k)
+            ax.scatter(*points[here].T, 14, alpha=0.7, label=label, **look(k), **style)
+        if not known.all():
+            label = None if style else "unknown"
+            ax.scatter(*points[~sure].T, 14, color="0.7", alpha=0.7, label=label, **style)
     if continuous:
-        limits = dict(vmin=targets.min(), vmax=targets.max(), cmap="viridis")
-        for points, target, style in parts:
-            drawn = ax.scatter(points[:, 0], points[:, 1], 14, target, alpha=0.8, **limits, **style)
         ax.figure.colorbar(drawn, ax=ax)
-    else:
-        known = named(np.unique(targets), names)
-        for points, target, style in parts:
-            for k, (label, name) in enumerate(known.items()):
-                here = target == label
-                label = None if style or y is None else name
-                ax.scatter(
-                    points[here, 0], points[here, 1], 14, alpha=0.7, label=label, **look(k), **style
-                )
     if held_out is not None:
         ax.scatter([], [], 14, color="white", label="held out", edgecolors="black")
     second = "component 2" if np.shape(Z)[1] == 2 else "(jitter)"
@@ -147,8 +160,9 @@ def plot_importances(
 
     Parameters
     ----------
-    model : fitted estimator, or array of shape (n_features,)
-        With ``feature_importances_``; or what is to be drawn.
+    model : fitted estimator, Pipeline, or array of shape (n_features,)
+        With ``feature_importances_``, which the last step of a pipeline has; or what is to be
+        drawn.
     names : sequence of str, optional
         Of the columns; by default those of the table that was fitted, or their numbers.
     ax : matplotlib axes, optional
@@ -163,8 +177,10 @@ def plot_importances(
 
     Raises
     ------
+    TypeError
+        If an estimator has no ``feature_importances_``.
     ValueError
-        If names or errors are not one for each column.
+        If names or errors are not one for each column, or top is below 1.
 
     See Also
     --------
@@ -184,9 +200,25 @@ def plot_importances(
     ['flavanoids', 'proline']
     >>> plt.close()
     """
-    values = np.asarray(getattr(model, "feature_importances_", model), dtype=float)
+    if top < 1:
+        raise ValueError(f"top must be at least 1, the number of columns drawn, got {top!r}")
+    pipeline, model = (model, model[-1]) if isinstance(model, Pipeline) else (None, model)
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    try:
+        values = np.asarray(getattr(model, "feature_importances_", model), dtype=float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{type(model).__name__} has no feature_importances_: pass an estimator that has them, "
+            "or an array with one number for each column"
+        ) from error
     if names is None:
-        names = getattr(model, "feature_names_in_", [f"column {j}" for j in range(len(values))])
+        names = getattr(model, "feature_names_in_", None)
+    if names is None and hasattr(pipeline, "feature_names_in_"):
+        with suppress(AttributeError):  # a step that gives its columns no names
+            names = pipeline[:-1].get_feature_names_out()
+    if names is None:
+        names = [f"column {j}" for j in range(len(values))]
     errors = getattr(errors, "importances_std", errors)
     for word, given in (("names", names), ("errors", errors)):
         if given is not None and len(given) != len(values):
@@ -209,7 +241,8 @@ def plot_bandwidths(search: Any, ax: Axes | None = None) -> Axes:
     ----------
     search : fitted GridSearchCV, RandomizedSearchCV, or another of scikit-learn's
         One of whose parameters is a ``bandwidth_scale``, a ``bandwidth`` in numbers, or a
-        ``sigma``. Where others were searched, too, the best of each bandwidth is drawn.
+        ``sigma``. Where others were searched, too, the best of each bandwidth is drawn; of several
+        metrics that which ``refit`` names.
     ax : matplotlib axes, optional
 
     Returns
@@ -219,7 +252,8 @@ def plot_bandwidths(search: Any, ax: Axes | None = None) -> Axes:
     Raises
     ------
     ValueError
-        If no bandwidth was searched, or its values are no numbers.
+        If no bandwidth was searched, its values are no numbers, or ``refit`` names none of several
+        metrics.
 
     Examples
     --------
@@ -248,12 +282,24 @@ def plot_bandwidths(search: Any, ax: Axes | None = None) -> Axes:
             f"{keys[0].removeprefix('param_')} was searched over {found[keys[0]].tolist()}, which "
             "are not all numbers: search bandwidth_scale, in units of a rule"
         ) from error
-    scores, folds = found["mean_test_score"], search.n_splits_
-    best = [max(np.flatnonzero(widths == w), key=lambda i: scores[i]) for w in np.unique(widths)]
+    metric = search.refit if getattr(search, "multimetric_", False) else "score"
+    if f"mean_test_{metric}" not in found:
+        several = sorted(key[10:] for key in found if key.startswith("mean_test_"))
+        raise ValueError(
+            f"the search has the metrics {several}, and refit={metric!r} names none: search "
+            f"with refit={several[0]!r}"
+        )
+    scores, folds = found[f"mean_test_{metric}"], search.n_splits_
+    scored = np.isfinite(scores) & np.isfinite(widths)  # other grids of a list have no bandwidth
+    best = [
+        max(np.flatnonzero(scored & (widths == w)), key=lambda i: scores[i])
+        for w in np.unique(widths[scored])
+    ]
     ax = _axes(ax)
-    errors = found["std_test_score"][best] / np.sqrt(max(folds - 1, 1))
+    errors = found[f"std_test_{metric}"][best] / np.sqrt(max(folds - 1, 1))
     ax.errorbar(widths[best], scores[best], errors, fmt="o-", color=COLOURS[0], capsize=2)
-    ax.axvline(widths[search.best_index_], color="0.6", linewidth=0.8, zorder=0)
+    if scored[search.best_index_]:
+        ax.axvline(widths[search.best_index_], color="0.6", linewidth=0.8, zorder=0)
     ax.set(xscale="log", xlabel=keys[0].rpartition("__")[2].removeprefix("param_"))
     ax.set_ylabel("score on rows held out")
     return ax
@@ -282,6 +328,12 @@ def named(labels, names=None):
     {np.int64(0): 'no', np.int64(1): 'yes'}
     """
     if isinstance(names, Mapping):
+        nameless = [str(label) for label in labels if label not in names]
+        if nameless:
+            raise ValueError(
+                f"names must have one for each label, and has none for {', '.join(nameless)}, but "
+                f"for {[*names]}"
+            )
         return {label: names[label] for label in labels}
     given, own = (list(map(str, words)) for words in (labels if names is None else names, labels))
     if len(given) != len(own) or (given != own and sorted(given) == sorted(own)):
@@ -290,6 +342,16 @@ def named(labels, names=None):
             "them out, or give a dict from label to name"
         )
     return dict(zip(labels, given))
+
+
+def _is_gap(value):
+    """Whether a label is None, NaN, NaT or NA: what pandas calls NA is equal to nothing."""
+    return type(value).__name__ in ("NoneType", "NAType") or bool(value != value)
+
+
+def _shown(name):
+    """A name as a legend shows it: matplotlib leaves out those that begin with an underscore."""
+    return f" {name}" if name[:1] in ("", "_") else name
 
 
 def _checked(Z, y, name):

@@ -91,6 +91,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}: ask for fewer clusters")
         columns = k if columns is None else columns
+        self._guided = guide is not None or fixed is not None
         (centred, q), X_centred = self._centred(X), X - self.mean_
         joint_of = lambda bandwidth: JointProblem(
             centred,

@@ -33,6 +33,11 @@ def choose_components(model, X, y, sample_weight, rank):
     scores : array of shape (tried, n_folds)
         Of every dimension tried, on every fold held out.
 
+    Raises
+    ------
+    ValueError
+        If the folds cannot be scored: a class has one row, or a response fewer than ten.
+
     References
     ----------
     Breiman, Friedman, Olshen and Stone 1984, Classification and regression trees: the rule of one
@@ -47,26 +52,80 @@ def choose_components(model, X, y, sample_weight, rank):
     >>> SupervisedIKDR("auto").fit(X, y).n_components_
     2
     """
-    classes = hasattr(model, "classes_")
-    folds = FOLDS
-    if classes:
-        rarest = np.unique(y, return_counts=True)[1].min()
-        folds = int(np.clip(rarest, 2, FOLDS))
-    kind = StratifiedKFold if classes else KFold
+    folds, kind = FOLDS, KFold
+    if hasattr(model, "classes_"):
+        labels, counts = np.unique(y, return_counts=True)
+        if counts.min() < 2:
+            raise ValueError(
+                'n_components="auto" scores rows held out of every class, which needs two rows, '
+                f"and class {labels[counts.argmin()]!s} has one: leave it out, or give a number"
+            )
+        folds, kind = min(int(counts.min()), FOLDS), StratifiedKFold
+    elif len(y) < 2 * FOLDS:
+        raise ValueError(
+            f'n_components="auto" scores {FOLDS} folds of at least two rows held out, which needs '
+            f"{2 * FOLDS} rows, and there are {len(y)}: give a number"
+        )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a class of one row; what the last fit says is enough
+        warnings.simplefilter("ignore")  # what the last fit says is enough
         parts = list(kind(folds, shuffle=True, random_state=0).split(X, y))
         most = min(MOST_COMPONENTS, rank, *(number_of_directions(X[rows]) for rows, _ in parts))
         scores = []
         for q in range(1, most + 1):
             twin = clone(model).set_params(n_components=q, callback=None, verbose=False)
             scores.append([_score(twin, X, y, sample_weight, *part) for part in parts])
-            means = np.mean(scores, axis=1)
-            if q - 1 - means.argmax() >= PATIENCE:
+            if is_past_the_best(scores):
                 break
+    return fewest_within_one_error(scores), np.array(scores)
+
+
+def is_past_the_best(scores):
+    """Say whether two dimensions in a row have brought no higher score.
+
+    Parameters
+    ----------
+    scores : array of shape (tried, n_folds)
+        Of 1, 2, ... components, on every fold.
+
+    Returns
+    -------
+    bool
+        Whether the highest mean, the first of equal ones, lies two or more dimensions back.
+
+    Examples
+    --------
+    >>> from ismlit.estimators.components import is_past_the_best
+    >>> is_past_the_best([[0.7], [0.6], [0.7]]), is_past_the_best([[0.7], [0.6], [0.8]])
+    (True, False)
+    """
+    means = np.mean(scores, axis=1)
+    return bool(len(means) - 1 - means.argmax() >= PATIENCE)
+
+
+def fewest_within_one_error(scores):
+    """Return the fewest components whose mean score is that of the best, less one standard error.
+
+    Parameters
+    ----------
+    scores : array of shape (tried, n_folds)
+        Of 1, 2, ... components, on every fold.
+
+    Returns
+    -------
+    int
+        From 1. The error is the standard deviation of the best over its folds (``ddof=1``), over
+        the square root of their number.
+
+    Examples
+    --------
+    >>> from ismlit.estimators.components import fewest_within_one_error
+    >>> fewest_within_one_error([[0.5, 0.74], [0.6, 0.8]])  # 0.62, where 0.7 less 0.1 would do
+    1
+    """
+    means = np.mean(scores, axis=1)
     best = int(means.argmax())
-    error = np.std(scores[best], ddof=1) / np.sqrt(folds)
-    return int(np.flatnonzero(means >= means[best] - error)[0]) + 1, np.array(scores)
+    error = np.std(scores[best], ddof=1) / np.sqrt(len(scores[best]))
+    return int(np.flatnonzero(means >= means[best] - error)[0]) + 1
 
 
 def _score(model, X, y, sample_weight, train, test):

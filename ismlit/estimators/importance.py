@@ -9,16 +9,22 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch, check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from ismlit.estimators.base import Projection
+from ismlit.estimators.base import Projection, column_std
+from ismlit.estimators.namespaces import in_numpy
+from ismlit.estimators.weights import row_weights
+from ismlit.gamma import refuse_gaps
 from ismlit.grams import ConstantKernelError
 from ismlit.solvers.ism import ism
 from ismlit.solvers.starts import SAME_HEIGHT, alignment, starting_point
 
 MOST_ROWS = 1000  # The columns are ordered on at most so many rows.
 START_ROWS = 300  # A gradient start takes about so many of them.
+LEAST_UNITS = 6  # Rows, or groups, of a bootstrap: of five there are but 126 different draws.
+TRIES = 20  # A draw that cannot be fitted is drawn again, at most so often.
+MOST_STRETCHED = 3.0  # A column whose standard deviation is more times that of the fit is another.
 
 
 def order_columns(problem, W, sample_weight=None):
@@ -104,6 +110,8 @@ def bootstrap_importances(
     X: ArrayLike,
     y: ArrayLike | None = None,
     *,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     n_resamples: int = 100,
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
@@ -121,6 +129,12 @@ def bootstrap_importances(
         The rows that it was fitted to, scaled as they were.
     y : array of shape (n_samples,), optional
         Their labels or responses, where the model has them.
+    sample_weight : array of shape (n_samples,), optional
+        Their weights, where the model has them. A row that is drawn brings its weight; rows of
+        weight 0 are not drawn. A ``class_weight`` is the model's own.
+    groups : array of shape (n_samples,), optional
+        Which rows belong together, such as those of one patient: groups are then drawn, with all
+        their rows.
     n_resamples : int, default=100
     n_jobs : int, optional
         Fits at a time, by joblib; one when None.
@@ -139,7 +153,9 @@ def bootstrap_importances(
     TypeError
         If the model has no ``feature_importances_``.
     ValueError
-        If n_resamples is below 2, or X has other columns than those that were fitted.
+        If n_resamples is below 2; X has other columns than those that were fitted, or columns in
+        other units; y or sample_weight are missing that the model was fitted to; there are fewer
+        than six rows or groups; or no draw of them could be fitted.
 
     See Also
     --------
@@ -150,9 +166,25 @@ def bootstrap_importances(
     A fit that starts at ``W_`` stays near it: how often another draw would lead to another
     maximum is not seen.
 
+    A draw that lacks a class, or in which X varies in fewer directions than there are components,
+    is drawn again.
+
+    The errors say how an importance scatters, and not that it is biased: a column of noise has a
+    share above 0, for which the others have less. Of four normal columns two made the label of a
+    row, as 2 to 1, so that the shares of the population are 2/3, 1/3, 0 and 0. Importances were
+    0.59, 0.30, 0.06 and 0.06 on average with 100 rows, and 0.63, 0.31, 0.03 and 0.03 with 400;
+    their errors were right within a tenth for the first two, and up to a fifth too large for
+    noise. Two errors to either side of the importance held the share of the population in 73, 88
+    and (noise) 87 % of 157 samples of 100 rows, and in 81, 83 and 89 % of 162 samples of 400: not
+    in 95 %. So an importance that is two errors above 0 does not yet tell a column from noise:
+    compare it with those of columns that were permuted before the fit.
+
+    Rows that come in groups, drawn one by one, give errors that are too small: pass ``groups``.
+
     References
     ----------
     Efron 1979, Bootstrap methods: another look at the jackknife.
+    Field and Welsh 2007, Bootstrapping clustered data: of groups drawn whole.
 
     Examples
     --------
@@ -176,22 +208,42 @@ def bootstrap_importances(
     check_is_fitted(model)
     if n_resamples < 2:
         raise ValueError(f"n_resamples must be at least 2, got {n_resamples!r}")
-    A, labels = np.asarray(X), None if y is None else np.asarray(y)
-    if A.shape[1:] != model.mean_.shape:
+    A, target, w = _as_fitted(model, X, y, sample_weight)
+    unit = np.arange(len(A)) if groups is None else column_or_1d(groups)
+    check_consistent_length(A, target, unit)
+    refuse_gaps(unit, "groups")
+    n_classes = np.size(getattr(model, "classes_", None))
+    if w is not None:  # a row of weight 0 is none
+        A, target, unit, w = (given[w > 0] for given in (A, target, unit, w))
+        n_classes = len(np.unique(target)) if hasattr(model, "classes_") else 1
+    unit = np.unique(unit, return_inverse=True)[1]
+    order = np.argsort(unit, kind="stable")
+    units = np.split(order, np.flatnonzero(np.diff(unit[order])) + 1)
+    if len(units) < LEAST_UNITS:
         raise ValueError(
-            f"X has shape {A.shape}, but {type(model).__name__} was fitted to "
-            f"{len(model.mean_)} columns"
+            f"the errors come from draws of {'rows' if groups is None else 'groups'}, of which "
+            f"there must be at least {LEAST_UNITS}, got {len(units)}: collect more"
         )
-    kernel = dict(kernel=model.kernel_, bandwidth="median")  # a kernel object ignores the bandwidth
-    if model.kernel_.is_relative:
-        kernel = {}  # it has a bandwidth for every training row: made anew by its rule
     twin = clone(model).set_params(
-        init=model.W_, n_components=model.W_.shape[1], callback=None, verbose=False, **kernel
+        init=model.W_, n_components=model.W_.shape[1], callback=None, verbose=False
     )
     rng = check_random_state(random_state)
-    draws = [rng.randint(len(A), size=len(A)) for _ in range(n_resamples)]
-    fits = Parallel(n_jobs)(delayed(_importances)(twin, A, labels, rows) for rows in draws)
-    importances = np.column_stack(fits)
+    found: list[np.ndarray] = []
+    for _ in range(TRIES):
+        drawn = [rng.randint(len(units), size=len(units)) for _ in range(n_resamples - len(found))]
+        rows = [np.concatenate([units[i] for i in draw]) for draw in drawn]
+        fit = partial(_importances, twin, model.kernel_, n_classes, A, target, w)
+        ends = Parallel(n_jobs)(delayed(fit)(some) for some in rows)
+        found += [end for end in ends if not isinstance(end, ValueError)]
+        if len(found) == n_resamples:
+            break
+    else:
+        fault = next(end for end in ends if isinstance(end, ValueError))
+        raise ValueError(
+            f"only {len(found)} of {n_resamples} draws could be fitted, with {TRIES} tries for "
+            f"each: {fault}; leave rare classes out, or collect more rows"
+        ) from fault
+    importances = np.column_stack(found)
     return Bunch(
         importances=importances,
         importances_mean=importances.mean(axis=1),
@@ -199,8 +251,46 @@ def bootstrap_importances(
     )
 
 
-def _importances(model, X, y, rows):
-    """The importances of a model fitted to some of the rows."""
+def _as_fitted(model, X, y, sample_weight):
+    """X, y and the weights as arrays; a ValueError where they cannot be those of the fit."""
+    A, target = np.asarray(X), None if y is None else np.asarray(y)
+    name = type(model).__name__
+    if A.shape[1:] != model.mean_.shape:
+        raise ValueError(
+            f"X has shape {A.shape}, but {name} was fitted to {len(model.mean_)} columns"
+        )
+    if target is None and getattr(model, "_guided", True):
+        raise ValueError(f"{name} was fitted to a y, and y is None: pass the y of the fit")
+    if (sample_weight is not None) != getattr(model, "_weighted", False):
+        how = "without" if sample_weight is not None else "with"
+        raise ValueError(f"{name} was fitted {how} sample_weight: pass the weights of the fit")
+    w = row_weights(sample_weight, None, A, target)
+    held, mean = in_numpy(model), np.average(A, axis=0, weights=w)
+    least = 1e-6 * np.maximum(abs(mean), abs(held.mean_))  # that of a constant, by rounding
+    given, fitted = np.maximum(column_std(A, mean, w), least), np.maximum(held._std, least)
+    other = np.maximum(given, fitted) > MOST_STRETCHED * np.minimum(given, fitted)
+    if other.any():
+        column = int(other.argmax())
+        raise ValueError(
+            f"column {column} of X has the standard deviation {given[column]:.3g}, and had "
+            f"{fitted[column]:.3g} in the fit of {name}: pass the rows that it was fitted to, "
+            "scaled as they were"
+        )
+    return A, target, w
+
+
+def _importances(model, kernel, n_classes, X, y, weights, rows):
+    """The importances of a model fitted to some of the rows, or why there are none."""
+    given = {} if weights is None else dict(sample_weight=weights[rows])
+    twin = clone(model).set_params(kernel=kernel.sample(rows), bandwidth="median")
+    if hasattr(twin, "bandwidth_scale"):
+        twin.set_params(bandwidth_scale=1.0)  # the kernel has it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit to all rows has given these warnings
-        return clone(model).fit(X[rows], None if y is None else y[rows]).feature_importances_
+        try:
+            twin.fit(X[rows], None if y is None else y[rows], **given)
+        except ValueError as error:
+            return error
+    if np.size(getattr(twin, "classes_", None)) < n_classes:
+        return ValueError(f"a draw held fewer than the {n_classes} classes of y")
+    return twin.feature_importances_

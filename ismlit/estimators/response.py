@@ -113,6 +113,7 @@ class ResponseIKDR(DependentIKDR):
             If one column makes nearly all of the variance, or a component hardly varies.
         """
         check_parameters(self, n_components=COMPONENTS, n_slices=rule(SLICES, NONE))
+        self._weighted = sample_weight is not None
         if is_collection(X) or is_blocks(X, y):
             return fit_collections(self, X, y, sample_weight, slice_starts)
         y = None if y is None else read_response(y)

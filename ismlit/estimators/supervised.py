@@ -190,6 +190,7 @@ class SupervisedIKDR(DependentIKDR):
             If one column makes nearly all of the variance, or a component hardly varies.
         """
         check_parameters(self, n_components=COMPONENTS, class_weight=CLASS_WEIGHT)
+        self._weighted = sample_weight is not None
         if is_collection(X) or is_blocks(X, y):
             return fit_collections(self, X, y, sample_weight)
         y = None if y is None else class_labels(y)

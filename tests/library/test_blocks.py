@@ -31,7 +31,7 @@ from ismlit.estimators.validation import check_label_kind
 from ismlit.geometry.frames import principal_angles
 from ismlit.kernels import Gaussian
 from ismlit.objectives import class_sums
-from ismlit.objectives.blocks import DaskRows
+from ismlit.objectives.blocks import DaskRows, IterableRows, drawn_rows
 from ismlit.objectives.class_sums import ArrayRows, class_gamma, codes_of
 from ismlit.objectives.features import FeatureProblem, _sums
 
@@ -237,6 +237,49 @@ def test_the_sample_does_not_hang_on_chunks(monkeypatch):
     assert degrees(one, two) < 1e-3
     here = SupervisedIKDR(2, **OPTIONS | {"bandwidth": one.kernel_.sigma}).fit(X, y)
     assert one.result_.objective == pytest.approx(here.result_.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("lengths", [[1, 0, 30, 9], [40], [7] * 9])
+@pytest.mark.parametrize("most", [1, 15, 200])
+def test_rows_are_drawn_by_their_numbers_without_replacement(lengths, most):
+    """Each row of all blocks equally often, whatever the blocks; all of them if they are few."""
+    n, ends = sum(lengths), np.cumsum(lengths)
+    times = np.zeros(n)
+    for seed in range(300):
+        parts = drawn_rows(lengths, most, seed)
+        assert all(np.isin(part, range(own)).all() for part, own in zip(parts, lengths))
+        rows = np.concatenate([part + end - own for part, end, own in zip(parts, ends, lengths)])
+        assert (np.diff(rows) > 0).all() and len(rows) == min(n, most)
+        assert_array_equal(rows, drawn_rows([n], most, seed)[0])
+        times[rows] += 1
+    share = min(n, most) / n
+    assert np.abs(times / 300 - share).max() <= 5 * np.sqrt(share * (1 - share) / 300)
+
+
+def test_the_sample_of_blocks_is_drawn_by_the_seed(monkeypatch):
+    """Rows and labels of one draw belong together, and two seeds draw two samples."""
+    monkeypatch.setattr("ismlit.objectives.blocks.SAMPLE_ROWS", 50)
+    X, y = table(400)
+    rows_of = lambda seed: [
+        IterableRows(Blocks(X, y, 150), [150, 250], np.dtype(float), check_label_kind, None, seed),
+        DaskRows(
+            in_blocks(X, 300, 100),
+            in_blocks(y, 300, 100),
+            np.dtype(float),
+            check_label_kind,
+            None,
+            seed,
+        ),
+    ]
+    one, other = ([rows.X for rows in rows_of(seed)] for seed in (1, 2))
+    for drawn in one + other:
+        assert drawn.shape == (50, 5)
+    assert_array_equal(one[0], one[1])
+    assert_array_equal(one[0], rows_of(1)[0].X)
+    assert len({*one[0][:, 0]} & {*other[0][:, 0]}) < 25
+    rows = rows_of(1)[0]
+    number = [int(np.flatnonzero((X == x).all(axis=1))[0]) for x in rows.X]
+    assert_array_equal(rows.classes[rows.codes], y[number])
 
 
 def test_nothing_larger_than_the_sums_comes_to_the_client(monkeypatch):

@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 from library.problems import FAMILY, orthonormal, random_problem
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.feature_selection import SelectFromModel
 from sklearn.preprocessing import scale
 
 from ismlit import (
+    KDAC,
     Gaussian,
     Problem,
+    RelativeGaussian,
     ResponseIKDR,
+    SemiSupervisedIKDR,
     SupervisedIKDR,
     UnsupervisedIKDR,
     bootstrap_importances,
@@ -159,6 +163,167 @@ def test_clusterings_have_importances_too(wine):
     assert found.importances.shape == (13, 2)
 
 
+REFITTED = {
+    "weights": (SupervisedIKDR(1), dict(sample_weight=True)),
+    "class_weight": (SupervisedIKDR(1, class_weight="balanced"), {}),
+    "both": (SupervisedIKDR(1, class_weight={0: 3.0}), dict(sample_weight=True)),
+    "bandwidth_scale": (SupervisedIKDR(2, bandwidth_scale=0.4), {}),
+    "groups": (SupervisedIKDR(1), dict(groups=True)),
+    "response": (ResponseIKDR(1, bandwidth_scale=2.0), dict(sample_weight=True, groups=True)),
+}
+
+
+@pytest.mark.parametrize("name", REFITTED)
+def test_bootstrap_refits_are_those_of_rows_drawn_by_hand(name, rng):
+    """With replacement, each row with its weight, a group whole; errors by the formula."""
+    model, given = REFITTED[name]
+    X = rng.standard_normal((60, 4))
+    y = X[:, 0] + 0.6 * X[:, 1] ** 2 + 0.5 * rng.standard_normal(60)
+    y = y if name == "response" else (y > 0.3).astype(int)
+    w = rng.uniform(0.2, 3, 60) if "sample_weight" in given else None
+    groups = rng.permutation(np.arange(60) % 11) if "groups" in given else np.arange(60)
+    model = clone(model).fit(X, y, sample_weight=w)
+    options = dict(sample_weight=w, groups=np.char.add("g", groups.astype(str)))
+    if "groups" not in given:
+        options.pop("groups")
+    found = bootstrap_importances(model, X, y, n_resamples=3, random_state=7, **options)
+    draws = np.random.RandomState(7)
+    kinds = np.unique(groups.astype(str)) if "groups" in given else groups  # "g10" before "g2"
+    expected = []
+    twin = clone(model).set_params(
+        bandwidth=model.kernel_.sigma, bandwidth_scale=1.0, init=model.W_
+    )
+    for _ in range(3):
+        drawn = kinds[draws.randint(len(kinds), size=len(kinds))]
+        rows = np.concatenate([np.flatnonzero(groups == int(kind)) for kind in drawn])
+        twin.fit(X[rows], y[rows], sample_weight=None if w is None else w[rows])
+        expected.append(twin.feature_importances_)
+    assert_allclose(found.importances.T, expected, rtol=1e-6)
+    mean = sum(expected) / 3
+    assert_allclose(found.importances_mean, mean, rtol=1e-6)
+    squares = sum((one - mean) ** 2 for one in expected)
+    assert_allclose(found.importances_std, np.sqrt(squares / 2), rtol=1e-5)
+
+
+def test_a_bootstrap_draws_no_row_of_weight_zero(rng):
+    """A class of which all rows weigh nothing is no class."""
+    X, y = rng.standard_normal((90, 3)), np.arange(90) % 3
+    X[:, 0] += y
+    w = np.where(y == 2, 0.0, rng.uniform(0.5, 2, 90))
+    few = w > 0
+    of = dict(n_resamples=3, random_state=0)
+    model = SupervisedIKDR(1).fit(X, y, sample_weight=w)
+    found = bootstrap_importances(model, X, y, sample_weight=w, **of)
+    twin = SupervisedIKDR(1).fit(X[few], y[few], sample_weight=w[few])
+    alone = bootstrap_importances(twin, X[few], y[few], sample_weight=w[few], **of)
+    assert_allclose(found.importances, alone.importances, rtol=1e-6)
+
+
+def test_a_bootstrap_gives_a_row_its_own_bandwidth(rng):
+    """A self-tuning kernel knows its rows: copies of them make no distance smaller."""
+    X = rng.standard_normal((50, 3))
+    model = SupervisedIKDR(1, bandwidth="self_tuning").fit(X, X[:, 0] > 0)
+    found = bootstrap_importances(model, X, X[:, 0] > 0, n_resamples=2, random_state=4)
+    rows = np.random.RandomState(4).randint(50, size=50)
+    twin = SupervisedIKDR(1, RelativeGaussian(model.kernel_.sigmas[rows]), init=model.W_)
+    expected = twin.fit(X[rows], X[rows, 0] > 0).feature_importances_
+    assert_allclose(found.importances[:, 0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("rare", [1, 2])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_draw_without_a_class_is_drawn_again(rare, n_classes, rng):
+    X, y = rng.standard_normal((40, 3)), np.arange(40) % (n_classes - 1)
+    y[17 : 17 + rare] = n_classes - 1
+    X[:, 1] += y
+    model = SupervisedIKDR(1).fit(X, y)
+    found = bootstrap_importances(model, X, y, n_resamples=12, random_state=5)
+    draws, kept, lacking = np.random.RandomState(5), [], 0
+    while len(kept) < 12:
+        rows = draws.randint(40, size=40)
+        kept += [rows] if (y[rows] == n_classes - 1).any() else []
+        lacking += not (y[rows] == n_classes - 1).any()
+    assert lacking
+    twin = SupervisedIKDR(1, model.kernel_, init=model.W_)
+    expected = [twin.fit(X[rows], y[rows]).feature_importances_ for rows in kept]
+    assert_allclose(found.importances.T, expected, rtol=1e-6)
+
+
+def test_a_bootstrap_with_no_draw_of_all_classes_says_so(rng):
+    """29 classes, but one of one row: the chance that a draw has them all is 2e-6."""
+    X, y = rng.standard_normal((60, 2)), np.array([f"c{max(i, 31)}" for i in range(60)])
+    model = SupervisedIKDR(1).fit(X, y)
+    words = "only 0 of 2 draws could be fitted, with 20 tries.*fewer than the 29 classes.*rare"
+    with pytest.raises(ValueError, match=words):
+        bootstrap_importances(model, X, y, n_resamples=2, random_state=0)
+
+
+def test_a_bootstrap_needs_six_rows_or_groups(rng):
+    X, y = rng.standard_normal((60, 3)), np.arange(60) % 2
+    five = SupervisedIKDR(1).fit(X[:5], y[:5])
+    with pytest.raises(ValueError, match="draws of rows, of which there must be at least 6, got 5"):
+        bootstrap_importances(five, X[:5], y[:5])
+    model = SupervisedIKDR(1).fit(X, y)
+    for groups, words in (
+        (np.arange(60) % 5, "draws of groups, of which there must be at least 6, got 5"),
+        (np.where(np.arange(60) == 8, np.nan, np.arange(60)), "(?i)groups holds nan in row 8"),
+        (np.arange(59), "inconsistent numbers of samples"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            bootstrap_importances(model, X, y, groups=groups)
+    assert bootstrap_importances(model, X, y, groups=np.arange(60) % 6, n_resamples=2)
+
+
+def test_a_draw_that_varies_in_too_few_directions_is_drawn_again(rng):
+    """Two columns that vary in four of 30 rows, which every seventh draw misses or has once."""
+    X, y = np.zeros((30, 3)), np.arange(30) % 2
+    X[:, 0], X[:2, 1], X[2:4, 2] = rng.standard_normal(30), [3.0, -2.0], [4.0, 5.0]
+    model = SupervisedIKDR(3).fit(X, y)
+    with pytest.raises(ValueError, match="n_components = 3 must be at most 2"):
+        SupervisedIKDR(3).fit(X[np.arange(30) % 15 > 1], y[np.arange(30) % 15 > 1])
+    found = bootstrap_importances(model, X, y, n_resamples=30, random_state=0)
+    assert found.importances.shape == (3, 30) and (found.importances > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        (SupervisedIKDR(1), "labels"),
+        (ResponseIKDR(1), "response"),
+        (KDAC(2, 1, bandwidth="median"), "labels"),
+        (SemiSupervisedIKDR(2, 1, bandwidth="median"), "labels"),
+        (SemiSupervisedIKDR(2, 1, bandwidth="median"), "scores"),
+    ],
+)
+def test_a_bootstrap_without_the_y_of_the_fit_is_refused(model, target, rng):
+    X = rng.standard_normal((40, 3))
+    y = {"labels": np.arange(40) % 2, "response": X[:, 0], "scores": X[:, :1]}[target]
+    fitted = clone(model).fit(X, y)
+    with pytest.raises(ValueError, match="was fitted to a y, and y is None: pass the y of the fit"):
+        bootstrap_importances(fitted, X, n_resamples=2)
+    assert bootstrap_importances(fitted, X, y, n_resamples=2, random_state=0)
+    if not model.__sklearn_tags__().target_tags.required:
+        assert bootstrap_importances(clone(model).fit(X), X, n_resamples=2, random_state=0)
+
+
+def test_weights_and_units_of_a_bootstrap_are_those_of_the_fit(rng):
+    X, y, w = rng.standard_normal((50, 3)), np.arange(50) % 2, rng.uniform(1, 2, 50)
+    X[:, 2] = 7.1  # constant
+    plain, weighted = SupervisedIKDR(1).fit(X, y), SupervisedIKDR(1).fit(X, y, sample_weight=w)
+    few = dict(n_resamples=2, random_state=0)
+    with pytest.raises(ValueError, match="was fitted with sample_weight: pass the weights of"):
+        bootstrap_importances(weighted, X, y)
+    with pytest.raises(ValueError, match="was fitted without sample_weight"):
+        bootstrap_importances(plain, X, y, sample_weight=w)
+    bootstrap_importances(weighted.fit(X, y), X, y, **few)  # the last fit counts
+    for factor in (3.1, 1 / 3.1, 0.0):
+        words = "column 1 of X has the standard deviation .*pass the rows that it was fitted to"
+        with pytest.raises(ValueError, match=words):
+            bootstrap_importances(plain, X * [1.0, factor, 1.0], y, **few)
+    for same in (X + 100, X * [1.0, 2.9, 1.0], X.astype("f4")):
+        assert np.isfinite(bootstrap_importances(plain, same, y, **few).importances).all()
+
+
 def test_what_no_bootstrap_can_be_made_of_is_refused(wine):
     X, y = wine
     model = SupervisedIKDR(1).fit(X, y)
@@ -184,22 +349,6 @@ def test_what_is_restored_is_the_nearest_point_of_the_subspace(wine):
     assert model.inverse_transform(model.transform(X).astype("float32")).dtype == np.float32
     with pytest.raises(ValueError, match="Z has 2 columns, but SupervisedIKDR projects to 3"):
         model.inverse_transform(np.ones((4, 2)))
-
-
-def test_the_number_of_components_is_found_by_rows_held_out():
-    """Four quadrants lie in a plane, two halves on a line; of noise one column is enough."""
-    X = np.random.default_rng(1).standard_normal((240, 6))
-    halves = (X[:, 0] > 0).astype(int)
-    for y, wanted in ((halves, 1), (halves + 2 * (X[:, 1] > 0), 2)):
-        model = SupervisedIKDR("auto").fit(X, y)
-        assert model.n_components_ == model.W_.shape[1] == wanted
-        means = model.component_scores_.mean(axis=1)
-        best = means.argmax()
-        error = model.component_scores_[best].std(ddof=1) / np.sqrt(5)
-        within = [q + 1 for q, mean in enumerate(means) if mean >= means[best] - error]
-        assert wanted == min(within)
-    response = ResponseIKDR("auto", init="taylor").fit(X, X[:, 0] + 0.1 * X[:, 1] ** 2)
-    assert response.n_components_ == 1 and response.component_scores_.shape[1] == 5
 
 
 def test_a_column_that_makes_all_of_the_variance_is_named(wine):

@@ -1,16 +1,21 @@
 """What is drawn, read off the axes."""
 
 import sys
+import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import loguniform
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils import Bunch
 
-from ismlit import SupervisedIKDR, bootstrap_importances
+from ismlit import GradientKDR, SupervisedIKDR, bootstrap_importances
 from ismlit.plot import plot_bandwidths, plot_importances, plot_projection
 
 FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -86,6 +91,89 @@ def test_one_component_is_drawn_and_three_are_refused(points):
         plot_projection(Z, y[:9])
 
 
+def drawn(ax, label):
+    """The points of a legend's entry, those laid over them included, and their colours."""
+    (first,) = [d for d in ax.collections if d.get_label() == label]
+    colour = tuple(first.get_facecolor()[0][:3])
+    same = [d for d in ax.collections if tuple(d.get_facecolor()[0][:3]) == colour]
+    return np.vstack([d.get_offsets() for d in same]), colour
+
+
+def gaps(kind, codes, missing):
+    """Three classes (n,) of some kind, with gaps where they are missing."""
+    words = np.array(["low", "mid", "top"])[codes]
+    return {
+        "None": lambda: np.where(missing, None, words.astype(object)),
+        "nan": lambda: np.where(missing, np.nan, codes),
+        "NA": lambda: pd.Series(codes, dtype="Int64").mask(missing),
+        "string": lambda: pd.Series(words, dtype="string").mask(missing),
+        "category": lambda: pd.Categorical(pd.Series(words).mask(missing)),
+        "boolean": lambda: pd.Series(codes % 2 == 1, dtype="boolean").mask(missing),
+        "NaT": lambda: np.where(missing, np.datetime64("NaT"), np.datetime64("2020-01-01") + codes),
+    }[kind]()
+
+
+@pytest.mark.parametrize("kind", ["None", "nan", "NA", "string", "category", "boolean", "NaT"])
+def test_rows_without_a_label_are_grey_and_the_others_as_before(kind, points):
+    Z, codes = points
+    missing = np.arange(60) % 7 == 2
+    y = gaps(kind, codes, missing)
+    ax = plot_projection(Z, y, held_out=(Z + 9, y))
+    *labels, unknown, last = ax.get_legend_handles_labels()[1]
+    assert (unknown, last) == ("unknown", "held out")
+    if kind in ("None", "string", "category"):
+        assert labels == ["low", "mid", "top"]
+    assert len(labels) == (2 if kind == "boolean" else 3)
+    found, grey = drawn(ax, "unknown")
+    assert np.array_equal(found, np.vstack([Z[missing], Z[missing] + 9])) and len(set(grey)) == 1
+    plain = plot_projection(Z[~missing], np.asarray(y)[~missing])
+    for label in labels:
+        points_of, colour = drawn(ax, label)
+        expected, same_colour = drawn(plain, label)
+        assert np.array_equal(points_of, np.vstack([expected, expected + 9]))
+        assert colour == same_colour
+
+
+def test_numbers_with_gaps_keep_their_scale(points):
+    Z, missing = points[0], np.arange(60) % 5 == 1
+    for y in (
+        np.where(missing, np.nan, -np.arange(60) / 7),
+        np.where(missing, None, np.arange(60) / 7),
+        pd.Series(np.arange(60) - 30, dtype="Int64").mask(missing),
+    ):
+        ax = plot_projection(Z, y)
+        known, unknown = ax.collections
+        values = np.array([float(value) for value in np.asarray(y)[~missing]])
+        assert np.array_equal(known.get_array(), values)
+        assert known.get_clim() == (values.min(), values.max())
+        assert np.array_equal(unknown.get_offsets(), Z[missing])
+        assert ax.get_legend_handles_labels()[1] == ["unknown"] and len(ax.figure.axes) == 2
+    nothing = plot_projection(Z, np.full(60, np.nan))
+    assert np.array_equal(drawn(nothing, "unknown")[0], Z)
+    late = plot_projection(Z, points[1], held_out=(Z[:4], [0, None, None, 1]))
+    assert np.array_equal(drawn(late, "unknown")[0], Z[1:3])
+
+
+@pytest.mark.parametrize("fitted", [np.array([3, 4, 5]), np.array([True, False, True])])
+def test_labels_of_two_kinds_are_drawn_as_words(fitted, points):
+    Z, codes = points
+    for words in (np.array(["new", "newer"]), np.array(["new", "newer"], dtype=object)):
+        ax = plot_projection(Z, fitted[codes], held_out=(Z[:2] + 9, words))
+        shown = sorted(set(map(str, fitted)) | {"new", "newer"})
+        assert ax.get_legend_handles_labels()[1] == [*shown, "held out"]
+        for value in set(fitted.tolist()):
+            assert np.array_equal(drawn(ax, str(value))[0], Z[fitted[codes] == value])
+
+
+def test_every_class_is_in_the_legend_and_has_a_name(points):
+    Z, codes = points
+    ax = plot_projection(Z, np.array(["_a", "", "b"])[codes])
+    assert [text.get_text().strip() for text in ax.get_legend().get_texts()] == ["", "_a", "b"]
+    assert plot_projection(Z, codes, {0: "x", 1: "_y", 2: "z", 3: "w"}).get_legend()
+    with pytest.raises(ValueError, match=r"has none for 1, 2, but for \[0, 'other'\]"):
+        plot_projection(Z, codes, {0: "x", "other": "y"})
+
+
 def test_the_columns_drawn_are_those_that_count_most(wine):
     X, y = wine
     model = SupervisedIKDR(2).fit(X, y)
@@ -102,6 +190,51 @@ def test_the_columns_drawn_are_those_that_count_most(wine):
         plot_importances(model, ["a", "b"])
 
 
+def test_importances_of_a_pipeline_have_the_names_of_its_last_step(wine):
+    X, y = wine
+    words = [f"w{j}" for j in range(13)]
+    frame, last = pd.DataFrame(X, columns=words), SupervisedIKDR(1, init="taylor")
+    turned = ColumnTransformer([("b", "passthrough", words[5:]), ("a", "passthrough", words[:5])])
+    turned.set_params(verbose_feature_names_out=False)
+    for steps, table in (
+        ([StandardScaler(), last], frame),
+        ([turned, last], frame),
+        ([last], frame),
+        ([turned.set_output(transform="pandas"), last], frame),
+    ):
+        pipe = make_pipeline(*steps).fit(table, y)
+        ax = plot_importances(pipe, top=13)
+        shown = {t.get_text(): b.get_width() for t, b in zip(ax.get_yticklabels(), ax.patches)}
+        alone = SupervisedIKDR(1, init="taylor").fit(X, y).feature_importances_
+        assert shown == pytest.approx(dict(zip(words, alone)), rel=1e-3)
+    nameless = FunctionTransformer(np.asarray)
+    for steps, table in (([StandardScaler(), last], X), ([last], X), ([nameless, last], frame)):
+        ax = plot_importances(make_pipeline(*steps).fit(table, y), top=2)
+        assert ax.get_yticklabels()[0].get_text().startswith("column ")
+    assert len(plot_importances(pipe, [*"abcdefghijklm"]).patches) == 13
+
+
+def test_what_has_no_importances_is_refused_in_words(wine):
+    X, y = wine
+    pipe = make_pipeline(StandardScaler(), GradientKDR(1)).fit(X, y)
+    search = GridSearchCV(SupervisedIKDR(1), {"init": ["taylor"]}, cv=FOLDS).fit(X, y)
+    result = Bunch(importances_mean=np.ones(3))
+    for model, name in (
+        (GradientKDR(1).fit(X, y), "GradientKDR"),
+        (pipe, "GradientKDR"),
+        (search, "GridSearchCV"),
+        (result, "Bunch"),
+        (["a", "b"], "list"),
+    ):
+        with pytest.raises(TypeError, match=f"{name} has no feature_importances_: pass an estim"):
+            plot_importances(model)
+    with pytest.raises(NotFittedError, match="SupervisedIKDR"):
+        plot_importances(SupervisedIKDR(1))
+    for top in (-1, 0):
+        with pytest.raises(ValueError, match=f"top must be at least 1.*got {top}"):
+            plot_importances(np.ones(3), top=top)
+
+
 def test_a_search_is_drawn_by_the_best_of_each_bandwidth(wine):
     X, y = wine
     pipe = make_pipeline(StandardScaler(), SupervisedIKDR(init="taylor"))
@@ -116,6 +249,58 @@ def test_a_search_is_drawn_by_the_best_of_each_bandwidth(wine):
     by_rule = GridSearchCV(pipe[1], {"bandwidth": ["median", 2.0]}, cv=FOLDS).fit(X, y)
     with pytest.raises(ValueError, match="not all numbers: search bandwidth_scale"):
         plot_bandwidths(by_rule)
+
+
+def test_a_list_of_grids_is_drawn_where_a_bandwidth_was_searched(wine):
+    X, y = wine
+    widths = {"bandwidth_scale": [2.0, 0.25, 1.0], "n_components": [1, 2]}
+    model = SupervisedIKDR(init="taylor", max_iter=20)
+    for other in ({"kernel": ["linear"]}, {"kernel": ["squared"], "n_components": [1, 12]}):
+        search = GridSearchCV(model, [other, widths], cv=FOLDS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            search.fit(X, y)
+        ax = plot_bandwidths(search)
+        skipped = np.prod([len(values) for values in other.values()])
+        scores = search.cv_results_["mean_test_score"][skipped:].reshape(3, 2).max(axis=1)
+        line, best = ax.lines[0], [at for at in ax.lines if len(set(at.get_xdata())) == 1]
+        assert line.get_xdata().tolist() == [0.25, 1.0, 2.0]
+        assert np.allclose(line.get_ydata(), scores[[1, 2, 0]])
+        chosen = search.best_params_.get("bandwidth_scale")
+        assert [at.get_xdata()[0] for at in best] == [chosen] * (chosen is not None)
+
+
+def test_a_bandwidth_that_cannot_be_fitted_is_left_out(wine):
+    X, y = wine
+    grid = {"bandwidth_scale": [1.0, 0.5], "n_components": [2, 14]}
+    search = GridSearchCV(SupervisedIKDR(init="taylor"), grid, cv=FOLDS)
+    with pytest.warns(FitFailedWarning), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "One or more of the test scores")
+        search.fit(X, y)
+    line = plot_bandwidths(search).lines[0]
+    assert line.get_xdata().tolist() == [0.5, 1.0] and np.isfinite(line.get_ydata()).all()
+
+
+def test_of_several_metrics_that_of_refit_is_drawn(wine):
+    X, y = wine
+    scoring = {
+        "share": lambda model, X, y: model.score(X, y),
+        "spread": lambda model, X, y: float(model.transform(X).std()),
+    }
+    grid = {"bandwidth_scale": [0.5, 1.0]}
+    of = dict(scoring=scoring, cv=FOLDS)
+    model = SupervisedIKDR(1, init="taylor")
+    for metric in scoring:
+        search = GridSearchCV(model, grid, refit=metric, **of).fit(X, y)
+        ax = plot_bandwidths(search)
+        assert np.allclose(ax.lines[0].get_ydata(), search.cv_results_[f"mean_test_{metric}"])
+        (bars,) = [c for c in ax.collections if hasattr(c, "get_segments")]
+        half = [np.ptp(segment[:, 1]) / 2 for segment in bars.get_segments()]
+        assert np.allclose(half, search.cv_results_[f"std_test_{metric}"] / np.sqrt(2))
+    for refit in (False, lambda results: 0):
+        search = GridSearchCV(model, grid, refit=refit, **of).fit(X, y)
+        with pytest.raises(ValueError, match=r"metrics \['share', 'spread'\], and refit=.*'share'"):
+            plot_bandwidths(search)
 
 
 def test_a_bandwidth_is_drawn_from_a_distribution_and_can_be_read(wine):

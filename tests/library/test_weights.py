@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ismlit import ResponseIKDR, SupervisedIKDR, label_gamma, median_distance, response_gamma
 from ismlit.estimators.response import slice_starts
+from ismlit.estimators.weights import row_weights
 from ismlit.geometry.frames import projector_distance
 
 
@@ -154,6 +155,67 @@ def test_bad_weights_are_refused(options, weight, words, rows):
     w = np.zeros(60) if isinstance(weight, str) else np.where(np.arange(60) == 3, weight, 1.0)
     with pytest.raises(ValueError, match=words):
         SupervisedIKDR(2, **options).fit(X, y, sample_weight=w)
+
+
+BALANCED = "balanced"
+
+
+@pytest.mark.parametrize(
+    ("sample_weight", "class_weight", "labels", "expected"),
+    [
+        (None, None, "aab", None),
+        ([1, 2, 0], None, "aab", [1, 2, 0]),
+        (0.5, None, "aab", [0.5, 0.5, 0.5]),
+        (None, {"b": 3.0}, "aab", [1, 1, 3]),
+        (None, {"a": 2.0, "b": 0.5}, "aab", [2, 2, 0.5]),
+        ([1, 2, 4], {"a": 2.0, "b": 0.5}, "aab", [2, 4, 2]),
+        (None, BALANCED, "aab", [0.75, 0.75, 1.5]),
+        ([1, 2, 3], BALANCED, "aab", [1, 2, 3]),  # they are
+        ([1, 3, 2], BALANCED, "aab", [0.75, 2.25, 3]),
+        ([1, 3, 2, 0], BALANCED, "aabc", [0.75, 2.25, 3, 0]),  # a class of weight 0 is none
+        ([0, 4, 2, 0, 3], BALANCED, "aabca", [0, 18 / 7, 4.5, 0, 13.5 / 7]),
+        ([2, 2, 0], BALANCED, "aab", [2, 2, 0]),
+    ],
+)
+def test_the_weight_of_a_row_is_its_own_times_that_of_its_class(
+    sample_weight, class_weight, labels, expected
+):
+    y = np.array([*labels])
+    found = row_weights(sample_weight, class_weight, np.zeros((len(y), 1)), y)
+    if expected is None:
+        assert found is None
+    else:
+        assert_allclose(found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("sample_weight", "class_weight", "words"),
+    [
+        ([1, -0.5, 1, 1], None, "must be at least 0, got -0.5 for row 1"),
+        ([1, 1, 1, -2], {0: 1.0}, "must be at least 0, got -2 for row 3"),
+        ([1, np.nan, 1, 1], None, "sample_weight contains NaN"),
+        ([1, np.inf, 1, 1], None, "sample_weight contains infinity"),
+        ([0, 0, 0, 5], None, "above 0 for at least two rows"),
+        ([1, 1, 1], None, r"sample_weight.shape == \(3,\)"),
+        (None, {0: 0.0}, "class_weight must be above 0 for every class, got {0: 0.0}"),
+        (None, {1: -1.0}, "class_weight must be above 0"),
+        (None, {1: np.nan}, "class_weight must be above 0"),
+        (None, {1: np.inf}, "class_weight must be above 0"),
+        (None, {7: 2.0}, "7"),
+    ],
+)
+def test_weights_of_rows_and_of_classes_that_break_a_rule_are_refused(
+    sample_weight, class_weight, words
+):
+    with pytest.raises(ValueError, match=words):
+        row_weights(sample_weight, class_weight, np.zeros((4, 1)), np.array([0, 0, 1, 1]))
+
+
+def test_weights_are_not_written_into_the_caller_s_array():
+    w, y = np.array([1.0, 2.0, 3.0, 0.0]), np.array([0, 0, 1, 1])
+    for class_weight in (None, "balanced", {0: 5.0}):
+        row_weights(w, class_weight, np.zeros((4, 1)), y)
+        assert w.tolist() == [1, 2, 3, 0]
 
 
 # ---------------------------------------------------------------- responses

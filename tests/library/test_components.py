@@ -1,0 +1,114 @@
+"""How many components: the rule of one standard error, patience, and folds."""
+
+import numpy as np
+import pytest
+
+from ismlit import ResponseIKDR, SupervisedIKDR
+from ismlit.estimators import components
+from ismlit.estimators.components import fewest_within_one_error, is_past_the_best
+
+SPREAD = [0.6, 0.8, 0.6, 0.8]  # 0.7, of which one error is 0.2 / sqrt(3) / 2 = 0.0577
+
+
+@pytest.mark.parametrize(
+    ("scores", "fewest"),
+    [
+        ([[0.4, 0.5]], 1),
+        ([[0.6424] * 4, SPREAD], 1),  # ddof=0 would make it 2
+        ([[0.6422] * 4, SPREAD], 2),  # without the root of the folds 1
+        ([[0.5] * 4, [0.643] * 4, SPREAD, [0.69] * 4], 2),
+        ([[0.0, 1.0, 0.0, 1.0], [0.7] * 4], 2),  # the error is that of the best
+        ([[0.5] * 4, [0.7] * 4, [0.7] * 4], 2),  # of equal ones the first
+        ([[0.5] * 4, [0.5, 0.5, 0.5, 1.5]], 1),  # 0.75 less 0.25: a tie is within
+        ([[0.4999] * 4, [0.5, 0.5, 0.5, 1.5]], 2),
+        ([[0.401] * 9, [0.2, 0.8] * 4 + [0.5]], 1),  # nine folds: 0.5 less 0.3 / 3
+        ([[0.399] * 9, [0.2, 0.8] * 4 + [0.5]], 2),
+        ([[-3.0, -1.0], [-0.9, -0.9]], 2),
+    ],
+)
+def test_the_fewest_components_within_one_standard_error_of_the_best(scores, fewest):
+    assert fewest_within_one_error(scores) == fewest
+
+
+@pytest.mark.parametrize(
+    ("means", "is_past"),
+    [
+        ([0.5], False),
+        ([0.6, 0.5], False),
+        ([0.6, 0.5, 0.4], True),
+        ([0.6, 0.5, 0.7], False),
+        ([0.6, 0.6, 0.6], True),  # no higher
+        ([0.5, 0.6, 0.6], False),
+        ([0.5, 0.6, 0.4, 0.6], True),
+        ([0.5, 0.4, 0.6, 0.5, 0.7, 0.6], False),  # failures in a row, and not in all
+    ],
+)
+def test_patience_ends_after_two_dimensions_without_a_higher_score(means, is_past):
+    assert is_past_the_best([[mean - 0.1, mean + 0.1] for mean in means]) is is_past
+
+
+@pytest.mark.parametrize(
+    ("means", "tried", "chosen"),
+    [
+        ([0.5, 0.4, 0.6, 0.55, 0.55, 0.9, 0.9, 0.9], 5, 3),
+        ([0.5, 0.4, 0.3, 0.9, 0.9, 0.9, 0.9, 0.9], 3, 1),
+        ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8], 8, 8),
+    ],
+)
+def test_auto_tries_dimensions_by_these_two_rules(means, tried, chosen, rng, monkeypatch):
+    monkeypatch.setattr(components, "_score", lambda twin, *rest: means[twin.n_components - 1])
+    X, y = rng.standard_normal((60, 8)), np.arange(60) % 2
+    model = SupervisedIKDR("auto", init="taylor").fit(X, y)
+    assert model.component_scores_.shape == (tried, 5)
+    assert model.n_components_ == model.W_.shape[1] == chosen
+
+
+def test_auto_tries_no_more_than_ten_components(rng, monkeypatch):
+    monkeypatch.setattr(components, "_score", lambda twin, *rest: float(twin.n_components))
+    model = SupervisedIKDR("auto", init="taylor").fit(rng.standard_normal((40, 12)), [0, 1] * 20)
+    assert model.n_components_ == 10
+
+
+@pytest.mark.parametrize(("rarest", "folds"), [(2, 2), (4, 4), (5, 5), (20, 5)])
+def test_auto_holds_out_rows_of_every_class(rarest, folds, rng, monkeypatch):
+    """As many folds as the rarest class has rows, at most five; with each row in one of them."""
+    held_out = []
+    monkeypatch.setattr(
+        components, "_score", lambda *given: held_out.append(given[-1]) or len(held_out) * 0.0
+    )
+    y = np.repeat([0, 1, 2], [25, 30, rarest])
+    SupervisedIKDR("auto", init="taylor").fit(rng.standard_normal((len(y), 3)), y)
+    first = held_out[:folds]
+    assert len(held_out) == 3 * folds  # three dimensions, of equal scores
+    assert sorted(np.concatenate(first)) == list(range(len(y)))
+    assert all(set(y[rows]) == {0, 1, 2} for rows in first)
+
+
+def test_auto_refuses_what_its_folds_cannot_score(rng):
+    X = rng.standard_normal((30, 4))
+    y = np.array(["often"] * 20 + ["too"] * 9 + ["once"])
+    with pytest.raises(ValueError, match="needs two rows, and class once has one: leave it out"):
+        SupervisedIKDR("auto").fit(X, y)
+    weights = np.r_[np.zeros(8), np.ones(22)]  # a row of weight 0 is none
+    with pytest.raises(ValueError, match="class 1 has one"):
+        SupervisedIKDR("auto").fit(X, 1 * (np.arange(30) < 9), sample_weight=weights)
+    for n in (4, 9):
+        with pytest.raises(ValueError, match=f"needs 10 rows, and there are {n}: give a number"):
+            ResponseIKDR("auto").fit(X[:n], X[:n, 0])
+    assert ResponseIKDR("auto", n_slices=3).fit(X[:10], X[:10, 0]).component_scores_.shape[1] == 5
+
+
+def test_the_number_of_components_is_found_by_rows_held_out():
+    """Four quadrants lie in a plane, two halves on a line; of noise one column is enough."""
+    X = np.random.default_rng(1).standard_normal((240, 6))
+    halves = (X[:, 0] > 0).astype(int)
+    for y, wanted in ((halves, 1), (halves + 2 * (X[:, 1] > 0), 2)):
+        model = SupervisedIKDR("auto").fit(X, y)
+        assert model.n_components_ == model.W_.shape[1] == wanted
+        means = model.component_scores_.mean(axis=1)
+        best = means.argmax()
+        error = model.component_scores_[best].std(ddof=1) / np.sqrt(5)
+        within = [q + 1 for q, mean in enumerate(means) if mean >= means[best] - error]
+        assert wanted == min(within)
+    response = ResponseIKDR("auto", init="taylor").fit(X, X[:, 0] + 0.1 * X[:, 1] ** 2)
+    assert response.n_components_ == 1 and response.component_scores_.shape[1] == 5
