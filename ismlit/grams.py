@@ -128,6 +128,7 @@ def squared_distances(Z: np.ndarray) -> np.ndarray:
     return squares
 
 
+@np.errstate(under="ignore")
 def gram(
     kernel: Kernel, X: ArrayLike, W: ArrayLike | None = None, X2: ArrayLike | None = None
 ) -> np.ndarray:

@@ -191,6 +191,32 @@ def is_response(y) -> bool:
     return True
 
 
+def check_units(X: np.ndarray) -> None:
+    """Refuse rows that are all equal, or whose squared distances double precision cannot hold.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Samples in rows.
+
+    Raises
+    ------
+    ValueError
+        If no column varies, or the one that varies most does so by less than 1e-50 or more than
+        1e50: names it.
+    """
+    spread = X.max(axis=0) / 2 - X.min(axis=0) / 2  # halves: their difference cannot overflow
+    column = int(spread.argmax())
+    if not spread[column]:
+        raise ValueError("all rows of X are equal: duplicate rows of one sample say nothing")
+    if not 1e-50 < spread[column] < 1e50:
+        raise ValueError(
+            f"the units of X are too small or too large for squared distances: column {column}, "
+            f"which varies most, does so by {spread[column]:.1g} about its middle; write X in "
+            f"other units, for instance X / {spread[column]:.1g}"
+        )
+
+
 UNREADABLE = re.compile(
     r"convert|Cannot cast|float\(\) argument|DateTime|promote|contains (NaN|infinity)"
 )

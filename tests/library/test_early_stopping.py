@@ -107,7 +107,7 @@ def test_labels_without_meaning_end_the_growth_early():
     network = KernelDependenceNetwork().fit(X, y)
     assert abs(network.validation_score_ - 0.5) < 0.2
     fitted = KernelDependenceNetwork(early_stopping=False).fit(X, y)
-    assert fitted.history_["hsic"][-1] > 0.99 > network.history_["hsic"][-1]
+    assert fitted.history_["agreement"][-1] > 0.99 > network.history_["agreement"][-1]
 
 
 def test_the_accuracy_is_that_of_rows_not_trained_on(spiral):

@@ -78,14 +78,14 @@ CASES = {
 def test_hsic_rises_to_the_threshold(name, options):
     X, y = CASES[name]()
     found = grown_by_training(**options).fit(X, y)
-    assert np.all(np.diff(found.history_["hsic"]) > 0)
-    assert found.converged_ and found.history_["hsic"][-1] > 0.99
+    assert np.all(np.diff(found.history_["agreement"]) > 0)
+    assert found.converged_ and found.history_["agreement"][-1] > 0.99
     assert found.score(X, y) > 0.995  # HSIC of 0.99 leaves room for a sample in 200
 
 
 def test_h_sequence_is_normalised_hsic_of_the_output(wine, network):
     X, y = wine
-    for l, h in enumerate(network.history_["hsic"], 1):
+    for l, h in enumerate(network.history_["agreement"], 1):
         # best_bandwidth evaluates the same kernel on the same images
         assert normalized_hsic(network.gram(X, layer=l), y) == pytest.approx(h, rel=1e-8)
 
@@ -121,7 +121,7 @@ def test_sharper_ridges_are_used_only_where_needed(wine):
         smooth.fit(X, y)
     assert not smooth.converged_
     # 1e-3 is the least gain of a layer that does not pass the threshold
-    assert len(smooth.layers_) < 12 and np.all(np.diff(smooth.history_["hsic"]) >= 1e-3)
+    assert len(smooth.layers_) < 12 and np.all(np.diff(smooth.history_["agreement"]) >= 1e-3)
     sharp = grown_by_training(ridges=(np.inf, 1e-8)).fit(X, y)
     assert sharp.ridge_ == 1e-8 and sharp.converged_
 
@@ -195,7 +195,7 @@ def test_many_samples_with_random_features():
     model = grown_by_training(random_features=128, random_state=0, max_layers=4)
     model.fit(scale(X), y)
     assert model._points.shape[0] <= 1003  # the share of each of three classes, rounded up
-    assert np.all(np.diff(model.history_["hsic"]) > 0)
+    assert np.all(np.diff(model.history_["agreement"]) > 0)
     fresh, labels = datasets.make_spiral(600, random_state=1)
     assert model.score(scale(fresh), labels) > 0.97  # three arms apart by several deviations
 
@@ -283,7 +283,7 @@ def test_no_dependence_is_found_where_every_row_is_in_both_classes(n, d):
     X, y = np.vstack([A, A]), np.repeat([0, 1], n)
     with pytest.warns(ConvergenceWarning, match=f"rows 0 and {n} of X coincide"):
         found = grown_by_training(max_layers=4).fit(X, y)
-    assert found.history_["hsic"][-1] < 1e-6  # exactly 0 but for the rounding of Gram matrices
+    assert found.history_["agreement"][-1] < 1e-6  # exactly 0 but for the rounding of Gram matrices
 
 
 @unsettled
