@@ -467,9 +467,10 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         array of shape (n_samples, m)
             The kernel of all pairs of images.
         """
-        Z = self.images(X, layer)
-        Z2 = None if X2 is None else self.images(X2, layer)
-        return gram(self.layers_[self._number(layer) - 1].kernel, Z, X2=Z2)
+        Z, dtype = self._images(X, layer)
+        Z2 = None if X2 is None else self._images(X2, layer)[0]
+        K = gram(self.layers_[self._number(layer) - 1].kernel, Z, X2=Z2)
+        return K.astype(dtype, copy=False)
 
     def _number(self, layer):
         last = len(self.layers_)
