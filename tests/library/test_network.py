@@ -358,9 +358,9 @@ def test_constant_columns_change_nothing(load, options):
     more = np.c_[np.full(len(X), 0.1), X, np.tile([1.0, 1e6 + 0.3, -1 / 3], (len(X), 1))]
     options = dict(ridges=(np.inf, 0.1, 1e-3), threshold=0.9) | options
     plain, found = (KernelDependenceNetwork(**options).fit(A, y) for A in (X, more))
-    d, W = X.shape[1], found.layers_[0].W
+    d, V, W = X.shape[1], plain.layers_[0].W, found.layers_[0].W
     assert np.array_equal(found.predict(more), plain.predict(X)) and found.ridge_ == plain.ridge_
-    assert_allclose(W[1 : d + 1], plain.layers_[0].W, atol=1e-8)
+    assert_allclose(W[1 : d + 1] @ W[1 : d + 1].T, V @ V.T, atol=1e-8)
     assert_allclose(np.delete(W, range(1, d + 1), axis=0), 0, atol=1e-12)
     assert_allclose(found.gram(more), plain.gram(X), atol=1e-6)  # a layer passes on what rounds
     other = more.copy()
@@ -427,8 +427,9 @@ def test_units_whose_squares_are_no_numbers_are_said_with_what_to_do(unit):
         KernelDependenceNetwork().fit(X * unit, y)
     divisor = float(str(caught.value).rsplit("X / ", 1)[1])
     assert 0.1 < np.ptp(X[:, column]) / 2 * unit / divisor < 10
-    model = KernelDependenceNetwork().fit(X * unit / divisor, y)
-    assert model.score(X * unit / divisor, y) > 0.9
+    other = X * unit / divisor
+    expected = KernelDependenceNetwork().fit(X, y).predict(X)
+    assert np.array_equal(KernelDependenceNetwork().fit(other, y).predict(other), expected)
 
 
 @pytest.mark.parametrize("random_features", [None, 16])
