@@ -176,7 +176,7 @@ def self_tuning_kernel(X, neighbours=7):
     """Return the self-tuning kernel ``exp(-|x_i - x_j|^2 / s_i s_j)``.
 
     The bandwidth s_i is the distance of row i to its 7th neighbour. It is at least a thousandth of
-    the median one (of the median distance, where all rows have seven twins).
+    the median one (of the median distance of the distinct rows, where all have seven twins).
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def self_tuning_kernel(X, neighbours=7):
            [0.  , 0.  , 0.33, 1.  ]])
     """
     s = neighbour_distance(X, min(neighbours, len(X) - 1))
-    usual = np.median(s[s > 0]) if s.any() else median_distance(X)
+    usual = np.median(s[s > 0]) if s.any() else median_distance(np.unique(X, axis=0))
     return RelativeGaussian(np.maximum(s, 1e-3 * usual) / np.sqrt(2))
 
 

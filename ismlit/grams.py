@@ -156,6 +156,7 @@ def column_means(X: np.ndarray, sample_weight: ArrayLike | None = None) -> np.nd
     return np.average(X, axis=0, weights=np.asarray(sample_weight, dtype=float))
 
 
+@np.errstate(under="ignore")
 def gram(
     kernel: Kernel, X: ArrayLike, W: ArrayLike | None = None, X2: ArrayLike | None = None
 ) -> np.ndarray:

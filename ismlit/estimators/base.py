@@ -85,7 +85,7 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
         state = vars(args[0])
         before = dict(state)
         try:
-            with ONE_BLAS_THREAD:
+            with ONE_BLAS_THREAD, np.errstate(under="ignore"):
                 return fit(*args, **kwargs)
         except BaseException as error:  # KeyboardInterrupt included
             state.clear()
@@ -97,6 +97,31 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
             raise
 
     return guarded
+
+
+def check_components(q: int, rank: int, X: np.ndarray) -> None:
+    """Refuse more components than there are directions in which X varies.
+
+    Parameters
+    ----------
+    q : int
+        How many are asked for.
+    rank : int
+        The number of directions.
+    X : array of shape (n, d)
+        Samples in rows.
+
+    Raises
+    ------
+    ValueError
+        If q is above the rank.
+    """
+    if q > rank:
+        raise ValueError(
+            f"n_components = {q} must be at most {rank}, the number of directions in which X "
+            f"(n_features = {X.shape[1]}) varies: constant columns, and columns that others "
+            "determine, add none"
+        )
 
 
 class Projection(LinearReduction):
@@ -132,12 +157,7 @@ class Projection(LinearReduction):
         if not rank:
             raise ValueError("all rows of X are equal: duplicate rows of one sample say nothing")
         q = self._n_components(rank)
-        if q > rank:
-            raise ValueError(
-                f"n_components = {q} must be at most {rank}, the number of directions in which X "
-                f"(n_features = {X.shape[1]}) varies: constant columns, and columns that others "
-                "determine, add none"
-            )
+        check_components(q, rank, X)
         names = getattr(self, "feature_names_in_", None)
         warn_of_a_dominant_column(self._std, type(self).__name__, names)
         return q

@@ -125,22 +125,27 @@ def _dispatched(name, method):
 
     @wraps(method)
     def dispatched(self, *args, **options):
-        given = [value for value in (*args, *options.values()) if value is not None]
-        if given and issparse(given[0]):
-            who, X = type(self).__name__, given[0]
-            raise TypeError(
-                f"Sparse data was passed to {name}, and {who} centres what it reads: reduce it "
-                f"first, as in make_pipeline(TruncatedSVD(100), {who}()), or pass X.toarray(), "
-                f"which takes {np.prod(X.shape, dtype=float) * X.dtype.itemsize / 2**20:.3g} MiB"
-            )
-        are_collections = [*map(is_collection, given)]
-        if not any(are_collections):
-            refuse_dates(given[0] if given else None)
-            return method(self, *args, **options)
-        return _call_with_collections(name, method, self, args, options, all(are_collections))
+        with np.errstate(under="ignore"):  # a kernel of rows far apart is 0
+            return _call(name, method, self, args, options)
 
     dispatched.is_dispatched = True
     return dispatched
+
+
+def _call(name, method, estimator, args, options):
+    given = [value for value in (*args, *options.values()) if value is not None]
+    if given and issparse(given[0]):
+        who, X = type(estimator).__name__, given[0]
+        raise TypeError(
+            f"Sparse data was passed to {name}, and {who} centres what it reads: reduce it "
+            f"first, as in make_pipeline(TruncatedSVD(100), {who}()), or pass X.toarray(), "
+            f"which takes {np.prod(X.shape, dtype=float) * X.dtype.itemsize / 2**20:.3g} MiB"
+        )
+    are_collections = [*map(is_collection, given)]
+    if any(are_collections):
+        return _call_with_collections(name, method, estimator, args, options, all(are_collections))
+    refuse_dates(given[0] if given else None)
+    return method(estimator, *args, **options)
 
 
 def _call_with_collections(name, method, estimator, args, options, all_collections):

@@ -55,29 +55,6 @@ def one_row_per_sample(y: Any, n: int) -> np.ndarray:
     return y
 
 
-def check_units(X: np.ndarray) -> None:
-    """Refuse units in which the second derivative of a kernel leaves the range of numbers.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-
-    Raises
-    ------
-    ValueError
-        If the fourth power of the widest column's range would overflow or underflow.
-    """
-    with np.errstate(over="ignore"):
-        width = float(np.max(X.max(axis=0) - X.min(axis=0)))
-    most = 0.1 * float(np.finfo(X.dtype).max) ** 0.25
-    if width and not 1 / most < width < most:
-        raise ValueError(
-            f"the widest column of X has a range of {width:.1e}, and powers of distances leave the "
-            f"range of {X.dtype} below {1 / most:.0e} and above {most:.0e}: scale the columns, for "
-            "instance by StandardScaler"
-        )
-
-
 def warn_of_a_dominant_column(std: np.ndarray, who: str, names: Any = None) -> None:
     """Name the column, if there is one, that makes nearly all of the variance of X.
 
@@ -104,6 +81,33 @@ def warn_of_a_dominant_column(std: np.ndarray, who: str, names: Any = None) -> N
             f"{called} of X makes {100 * share:.1f} % of its variance, so that hardly another "
             f"column moves a distance: scale the columns before {who}, for instance by "
             "StandardScaler",
+        )
+
+
+def check_units(X: np.ndarray) -> None:
+    """Refuse rows that are all equal, or in units whose fourth powers leave the range of numbers.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Samples in rows.
+
+    Raises
+    ------
+    ValueError
+        If no column varies, or the one that varies most does so by too little or too much for the
+        second derivative of a kernel: names it.
+    """
+    spread = X.max(axis=0) / 2 - X.min(axis=0) / 2  # halves: their difference cannot overflow
+    column, most = int(spread.argmax()), 0.1 * float(np.finfo(X.dtype).max) ** 0.25
+    if not spread[column]:
+        raise ValueError("all rows of X are equal: duplicate rows of one sample say nothing")
+    if not 1 / most < spread[column] < most:
+        raise ValueError(
+            f"the units of X are too small or too large for powers of distances in {X.dtype}: "
+            f"column {column}, which varies most, does so by {spread[column]:.1g} about its middle, "
+            f"and {1 / most:.0e} to {most:.0e} can be told apart; scale the columns, for instance "
+            "by StandardScaler"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh, svd
+from scipy.linalg import eigh, polar, qr, svd
 
 ROW_CHUNK = 16384  # So many rows are looked at at once.
 
@@ -64,7 +64,9 @@ def varying_directions(X: np.ndarray, mean: ArrayLike = 0.0) -> np.ndarray | Non
     (4, 2)
     """
     n, d = X.shape
-    size = np.maximum(X.max(axis=0) - mean, mean - X.min(axis=0)).astype(float)
+    low, high = X.min(axis=0), X.max(axis=0)
+    mean = np.where(low == high, low, mean)  # that of a constant column may be rounded
+    size = np.maximum(high - mean, mean - low).astype(float)
     size[size == 0] = 1.0
     if d > n:
         X = (X - mean) / size
@@ -81,6 +83,33 @@ def varying_directions(X: np.ndarray, mean: ArrayLike = 0.0) -> np.ndarray | Non
         scale[scale == 0] = 1.0
         values, vectors = eigh(products / scale / scale[:, None])
     return _basis(values, vectors, size * scale)
+
+
+def turned_to_columns(V: np.ndarray) -> np.ndarray:
+    """Turn a basis so that each direction is as near as can be to a column of X.
+
+    Parameters
+    ----------
+    V : array of shape (d, r)
+        Orthonormal columns.
+
+    Returns
+    -------
+    array of shape (d, r)
+        The same span; where X has constant columns, the other columns themselves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.geometry.span import turned_to_columns
+    >>> V = np.array([[0.6, -0.8], [0.0, 0.0], [0.8, 0.6]])
+    >>> abs(turned_to_columns(V).round(12))
+    array([[1., 0.],
+           [0., 0.],
+           [0., 1.]])
+    """
+    columns = np.sort(qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]])
+    return V @ polar(V[columns])[0].T
 
 
 def directions_of(scatter):

@@ -323,10 +323,55 @@ def test_many_twins_are_no_trouble(rng):
 def test_bad_data_are_refused(rng):
     with pytest.raises(ValueError, match="2 distinct rows, which cannot form n_clusters=3"):
         KNetClustering(3).fit(np.repeat([[0.0, 1.0], [1.0, 0.0]], 10, axis=0))
-    with pytest.raises(ValueError, match="median distance is 0"):
-        KNetClustering(2).fit(np.r_[np.zeros((20, 2)), np.ones((1, 2))])
-    with pytest.raises(ValueError, match="scale the features"):
-        KNetClustering(2).fit(1e60 * rng.standard_normal((20, 2)))
+    for unit in (1e-310, 1e-170, 1e60, 1e160, 1e300):
+        with pytest.raises(ValueError, match="column 1, which varies most"):
+            KNetClustering(2).fit(unit * np.c_[np.ones(20), rng.standard_normal(20)])
+    with pytest.raises(ValueError, match="all rows of X are equal"):
+        KNetClustering(1).fit(np.ones((20, 2)))
+
+
+@pytest.mark.parametrize("sizes", [(60, 40), (20, 1), (50, 30, 5)])
+@pytest.mark.parametrize("bandwidth", ["silhouette", "median", "projected", 0.7])
+@pytest.mark.parametrize("init", ["several", "spectral"])
+def test_rows_that_are_mostly_equal_are_clustered(init, bandwidth, sizes):
+    """The median distance of all pairs is 0; that of the distinct rows is not."""
+    kinds = np.array([[0.0, 0.0], [3.0, 1.0], [-2.0, 4.0]])[: len(sizes)]
+    X, truth = np.repeat(kinds, sizes, axis=0), np.repeat(range(len(sizes)), sizes)
+    options = dict(init=init, bandwidth=bandwidth, n_steps=20, max_blocks=2)
+    found = quick(X, n_clusters=len(sizes), **options)
+    assert adjusted_rand_score(truth, found.labels_) == 1
+    if bandwidth == "median":
+        assert found.sigma_ == pytest.approx(median_distance(kinds))
+
+
+def test_underflow_is_no_error():
+    """Of rows far apart the kernel is 0, also where numpy is asked to raise."""
+    X = np.vstack([np.random.default_rng(k).normal(9 * k, 0.1, (20, 2)) for k in range(3)])
+    with np.errstate(all="raise"):
+        found = quick(X, n_clusters=3, bandwidth=0.2, n_steps=20, max_blocks=2)
+        assert len(found.predict(1e3 * X)) == len(found.transform(1e3 * X)) == 60
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_a_fit_that_fails_leaves_the_estimator_as_it_was(blocks, rng):
+    """Refused at once, or interrupted after some blocks: nothing of the new rows remains."""
+    X, other = rng.standard_normal((30, 2)), 5 + 2 * rng.standard_normal((40, 3))
+    found, calls = quick(X, n_steps=20, max_blocks=4), []
+    before, kept = found.transform(X), dict(vars(found))
+
+    def interrupt(Z, value):
+        calls.append(value)
+        if len(calls) == blocks:
+            raise KeyboardInterrupt
+
+    found.set_params(callback=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        found.fit(other)
+    found.set_params(callback=None)
+    with pytest.raises(ValueError, match="n_vectors"):
+        found.set_params(n_vectors=99).fit(other)
+    found.set_params(n_vectors=None)
+    assert vars(found) == kept and np.array_equal(found.transform(X), before)
 
 
 def test_not_converged_is_said(moons):

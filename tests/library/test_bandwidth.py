@@ -59,6 +59,15 @@ def test_rows_that_coincide_have_a_thousandth_of_the_usual_local_bandwidth(rng):
     assert_allclose(self_tuning_kernel(few).sigmas, neighbour_distance(few, 3) / np.sqrt(2))
 
 
+@pytest.mark.parametrize("sizes", [(60, 40), (90, 9), (30, 20, 10)])
+def test_where_every_row_has_seven_twins_the_local_bandwidth_is_of_the_distinct_rows(sizes, rng):
+    """A thousandth of their median distance, as they have no other neighbours."""
+    kinds = rng.standard_normal((len(sizes), 2))
+    sigmas = self_tuning_kernel(np.repeat(kinds, sizes, axis=0)).sigmas
+    expected = 1e-3 * median_distance(kinds) / np.sqrt(2)
+    assert_allclose(sigmas, np.full(sum(sizes), expected))
+
+
 def test_the_best_bandwidth_may_lie_at_an_end():
     """A score that rises or falls with K; its value is the score's own."""
     for sign, end in ((1, 10.0), (-1, 0.1)):

@@ -146,7 +146,7 @@ def test_units_beyond_the_range_of_numbers_are_refused_with_their_size(name, siz
             else:
                 assert np.isfinite(images).all()
         return
-    with pytest.raises(ValueError, match=r"widest column of X has a range of .*scale the columns"):
+    with pytest.raises(ValueError, match=r"units of X are too .*column \d, .*scale the columns"):
         fitted(name, table, X)
 
 

@@ -235,7 +235,7 @@ def test_a_network_whose_fit_fails_stays_as_it_was():
     X, y = TABLES["constant"]
     model = KernelDependenceNetwork().fit(X, y)
     before = model.predict_proba(X)
-    with pytest.raises(ValueError, match="must be at most n_features"):
+    with pytest.raises(ValueError, match="must be at most 2, the number of directions"):
         model.set_params(n_components=9).fit(X[:, :2], y)
     assert np.array_equal(model.predict_proba(X), before)
 

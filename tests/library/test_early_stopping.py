@@ -6,7 +6,7 @@ from sklearn.preprocessing import scale
 
 from ismlit import datasets
 from ismlit.estimators.network.classifier import KernelDependenceNetwork
-from ismlit.estimators.network.growth import follow, grow
+from ismlit.estimators.network.growth import Candidate, Growth, Plan, follow, grow
 from ismlit.estimators.network.layers import Centred, GramColumns, Recipe, Waves
 from ismlit.estimators.network.ridge import (
     RidgeDirections,
@@ -91,6 +91,46 @@ def test_directions_are_those_of_ridge_discriminant_analysis(exact, ridge, rng):
 # ---------------------------------------------------------------- growth
 
 
+class Scripted(Growth):
+    """A search whose networks have scores that are given, ridge by ridge."""
+
+    def __init__(self, scores, max_layers=2):
+        self.scores, self.max_layers, self.tried = iter(scores), max_layers, []
+
+    def space(self, below):
+        return None
+
+    def further(self, below, space, ridge):
+        self.tried.append(ridge)
+        return Candidate(Plan(False, ridge, 2), None, None, None, next(self.scores), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("scores", "tried", "best"),
+    [
+        ([1, 0, 0, 9], 3, 1),  # two failures in a row end it
+        ([1, 0, 2, 0, 3, 0, 0, 9], 7, 3),  # one failure between gains is forgotten
+        ([1, 0, 2, 0, 0, 9], 5, 2),
+        ([1, 2, 3, 4], 4, 4),
+        ([-1, -1, -1, -1, 1, 0, 0, 9], 7, 1),  # none counts before the first gain
+        ([-1, -1, -1], 3, 0),  # the first layer alone
+        ([1, 1.005, 1.009, 9], 3, 1),  # a gain of less than 0.01 is a failure
+    ],
+)
+def test_patience_counts_failures_in_a_row(scores, tried, best):
+    first = Candidate(Plan(False), None, None, None, 0.0, 1.0)
+    growth = Scripted(scores)
+    found = growth.ridge_search(first, range(len(scores)))
+    assert growth.tried == [*range(tried)]
+    assert found.score == best and (found is first) == (best == 0)
+
+
+def test_one_layer_tries_no_ridge():
+    first = Candidate(Plan(False), None, None, None, 0.0, 1.0)
+    growth = Scripted([1], max_layers=1)
+    assert growth.ridge_search(first, [0.1]) is first and growth.tried == []
+
+
 def test_noise_is_projected_away_where_that_helps(spiral):
     X, y = spiral
     network = KernelDependenceNetwork().fit(X[::2], y[::2])
@@ -107,7 +147,7 @@ def test_labels_without_meaning_end_the_growth_early():
     network = KernelDependenceNetwork().fit(X, y)
     assert abs(network.validation_score_ - 0.5) < 0.2
     fitted = KernelDependenceNetwork(early_stopping=False).fit(X, y)
-    assert fitted.history_["hsic"][-1] > 0.99 > network.history_["hsic"][-1]
+    assert fitted.history_["agreement"][-1] > 0.99 > network.history_["agreement"][-1]
 
 
 def test_the_accuracy_is_that_of_rows_not_trained_on(spiral):

@@ -96,8 +96,11 @@ def test_rows_that_differ_in_one_entry_are_told_apart(rng):
     """Whatever the entry, and however small the difference; order and repeats do not matter."""
     rows = np.vstack([np.zeros(5), np.eye(5) * 1e-300, np.eye(5)])
     drawn = rng.permutation(np.r_[np.arange(11), rng.integers(0, 11, 50)])
-    first, code = distinct_rows(rows[drawn])
-    assert len(first) == 11 == len(set(zip(code.tolist(), drawn.tolist())))
+    signs = rng.choice([-0.0, 0.0], (61, 5))  # of zeros: they are equal
+    for F in (rows[drawn], np.where(rows[drawn] == 0, signs, rows[drawn])):
+        first, code = distinct_rows(F)
+        assert len(first) == 11 == len(set(zip(code.tolist(), drawn.tolist())))
+        assert np.array_equal(first, [np.flatnonzero(code == k)[0] for k in range(11)])
 
 
 @pytest.mark.parametrize("name", ["wine", "breast_cancer"])

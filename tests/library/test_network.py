@@ -5,7 +5,7 @@ import pytest
 from library.problems import keep_the_contract, layer_solver, unsettled
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.datasets import make_moons
+from sklearn.datasets import load_iris, load_wine, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -14,6 +14,8 @@ from ismlit import datasets
 from ismlit.dependence import Alignment, normalized_hsic
 from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.network.layers import GramColumns, Waves
+from ismlit.estimators.network.ridge import spread_rows
+from ismlit.estimators.supervised import SupervisedIKDR
 from ismlit.gamma import label_gamma
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian
@@ -78,16 +80,56 @@ CASES = {
 def test_hsic_rises_to_the_threshold(name, options):
     X, y = CASES[name]()
     found = grown_by_training(**options).fit(X, y)
-    assert np.all(np.diff(found.history_["hsic"]) > 0)
-    assert found.converged_ and found.history_["hsic"][-1] > 0.99
+    assert np.all(np.diff(found.history_["agreement"]) > 0)
+    assert found.converged_ and found.history_["agreement"][-1] > 0.99
     assert found.score(X, y) > 0.995  # HSIC of 0.99 leaves room for a sample in 200
 
 
-def test_h_sequence_is_normalised_hsic_of_the_output(wine, network):
-    X, y = wine
-    for l, h in enumerate(network.history_["hsic"], 1):
-        # best_bandwidth evaluates the same kernel on the same images
-        assert normalized_hsic(network.gram(X, layer=l), y) == pytest.approx(h, rel=1e-8)
+def two_clouds(m, seed, twins):
+    """Two overlapping classes of m rows; a row of the second may be one of the first again."""
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.normal(0, 1, (m, 2)), rng.normal(2.5, 1, (m, 2))])
+    if twins:
+        X[m + seed % m] = X[seed % m]
+    return X, np.repeat([0, 1], m)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("m", [50, 100, 130])
+@pytest.mark.parametrize("twins", [False, True])
+@unsettled
+def test_history_is_what_the_gram_matrices_give(twins, m, seed):
+    """To rounding, with the sharpest ridge; and twins bound it, as no kernel tells them apart.
+
+    With P the mean over twins, A <= ||P Gamma P|| / ||Gamma||, which is (m - 1) / m.
+    """
+    X, y = two_clouds(m, seed, twins)
+    by_training = grown_by_training(ridges=(1e-10,)).fit(X, y)
+    for found in (by_training, KernelDependenceNetwork(max_layers=3).fit(X, y)):
+        history = found.history_["agreement"]
+        recomputed = [normalized_hsic(found.gram(X, layer=l + 1), y) for l in range(len(history))]
+        assert_allclose(history, recomputed, atol=1e-12)
+        assert_allclose(history, [layer.agreement for layer in found.layers_], atol=0)
+        assert not twins or history[-1] <= (m - 1) / m
+    assert by_training.converged_ == (recomputed_end(by_training, X, y) > 0.99)
+
+
+def recomputed_end(found, X, y):
+    return normalized_hsic(found.gram(X), y)
+
+
+def test_history_of_many_rows_is_that_of_some_of_each_class():
+    """Of more than 2000 rows, 2000 by class shares; a bandwidth is searched on fewer."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [1500, 1000])
+    X = rng.standard_normal((2500, 2)) + 2 * y[:, None]
+    found = KernelDependenceNetwork(max_layers=1, random_features=8, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        found.fit(X, y)
+    rows = spread_rows(y, 2000)
+    assert len(rows) == 2000
+    expected = normalized_hsic(found.gram(X[rows]), y[rows])
+    assert_allclose(found.history_["agreement"], expected, atol=1e-12)
 
 
 @unsettled
@@ -121,7 +163,7 @@ def test_sharper_ridges_are_used_only_where_needed(wine):
         smooth.fit(X, y)
     assert not smooth.converged_
     # 1e-3 is the least gain of a layer that does not pass the threshold
-    assert len(smooth.layers_) < 12 and np.all(np.diff(smooth.history_["hsic"]) >= 1e-3)
+    assert len(smooth.layers_) < 12 and np.all(np.diff(smooth.history_["agreement"]) >= 1e-3)
     sharp = grown_by_training(ridges=(np.inf, 1e-8)).fit(X, y)
     assert sharp.ridge_ == 1e-8 and sharp.converged_
 
@@ -195,7 +237,7 @@ def test_many_samples_with_random_features():
     model = grown_by_training(random_features=128, random_state=0, max_layers=4)
     model.fit(scale(X), y)
     assert model._points.shape[0] <= 1003  # the share of each of three classes, rounded up
-    assert np.all(np.diff(model.history_["hsic"]) > 0)
+    assert np.all(np.diff(model.history_["agreement"]) > 0)
     fresh, labels = datasets.make_spiral(600, random_state=1)
     assert model.score(scale(fresh), labels) > 0.97  # three arms apart by several deviations
 
@@ -238,10 +280,9 @@ def test_alignment_is_normalised_hsic(rng):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (dict(X=np.ones((20, 2))), "all images coincide"),
+        (dict(X=np.ones((20, 2))), "all rows of X are equal"),
         (dict(y=np.zeros(20)), "at least two classes"),
-        (dict(X=1e100 * np.random.default_rng(0).standard_normal((20, 2))), "scale the features"),
-        (dict(options=dict(n_components=3)), "at most n_features"),
+        (dict(options=dict(n_components=3)), "n_components = 3 must be at most 2, the number of"),
         (dict(options=dict(validation_fraction=1)), "validation_fraction"),
         (dict(options=dict(early_stopping=1)), "early_stopping"),
     ],
@@ -283,23 +324,139 @@ def test_no_dependence_is_found_where_every_row_is_in_both_classes(n, d):
     X, y = np.vstack([A, A]), np.repeat([0, 1], n)
     with pytest.warns(ConvergenceWarning, match=f"rows 0 and {n} of X coincide"):
         found = grown_by_training(max_layers=4).fit(X, y)
-    assert found.history_["hsic"][-1] < 1e-6  # exactly 0 but for the rounding of Gram matrices
+    assert found.history_["agreement"][-1] < 1e-6  # exactly 0 but for the rounding of Gram matrices
 
 
+@pytest.mark.parametrize("n", [41, 63, 130])
+@pytest.mark.parametrize("random_features", [None, 24])
+@pytest.mark.parametrize("early", [False, True])
 @unsettled
-def test_stored_images_are_those_of_transform(rng):
-    X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
-    X[20:30] = X[10:20]
-    found = grown_by_training().fit(X, y)
-    assert_allclose(found._points, found.transform(X), atol=1e-6)
+@pytest.mark.filterwarnings("ignore:the rows held out")
+def test_equal_rows_have_exactly_equal_images(early, random_features, n, rng):
+    """In training and after it, whatever their classes and wherever they stand, at every layer."""
+    X, y = rng.standard_normal((n, 3)), np.arange(n) % 3
+    first, again = rng.choice(n, (2, n // 4), replace=False)
+    X[again] = X[first]
+    options = dict(early_stopping=early, random_features=random_features, random_state=0)
+    found = KernelDependenceNetwork(max_layers=4, ridges=(1e-2, 1e-9), **options).fit(X, y)
+    Z = found.transform(X)
+    assert_allclose(found._points, Z, atol=1e-7)
+    for l in range(1, len(found.layers_) + 1):
+        assert np.array_equal(found.images(X, l)[again], found.images(X, l)[first])
+    assert np.array_equal(found._points[again], found._points[first])
 
 
-@unsettled
-def test_a_width_beyond_the_rank_of_the_data():
-    X = np.random.default_rng(0).standard_normal((5, 5))
-    found = grown_by_training(n_components=5, max_layers=3).fit(X, [0, 1, 0, 1, 0])
-    for layer in found.layers_[:1]:
-        assert_allclose(layer.W.T @ layer.W, np.eye(layer.W.shape[1]), atol=1e-10)
+# ---------------------------------------------------------------- columns that add nothing
+
+
+@pytest.mark.parametrize("options", [{}, dict(n_components=3), dict(early_stopping=False)])
+@pytest.mark.parametrize("load", [load_wine, load_iris])
+def test_constant_columns_change_nothing(load, options):
+    """Nor do numbers that have no exact mean; W has rows of zeros for them, and no column."""
+    bunch = load()
+    X, y = scale(bunch.data), bunch.target
+    more = np.c_[np.full(len(X), 0.1), X, np.tile([1.0, 1e6 + 0.3, -1 / 3], (len(X), 1))]
+    options = dict(ridges=(np.inf, 0.1, 1e-3), threshold=0.9) | options
+    plain, found = (KernelDependenceNetwork(**options).fit(A, y) for A in (X, more))
+    d, V, W = X.shape[1], plain.layers_[0].W, found.layers_[0].W
+    assert np.array_equal(found.predict(more), plain.predict(X)) and found.ridge_ == plain.ridge_
+    assert_allclose(W[1 : d + 1] @ W[1 : d + 1].T, V @ V.T, atol=1e-8)
+    assert_allclose(np.delete(W, range(1, d + 1), axis=0), 0, atol=1e-12)
+    assert_allclose(found.gram(more), plain.gram(X), atol=1e-6)  # a layer passes on what rounds
+    other = more.copy()
+    other[:, -1] += 5  # new rows may differ where training rows did not
+    assert_allclose(found.transform(other), found.transform(more), atol=1e-8)
+
+
+@pytest.mark.parametrize("options", [{}, dict(n_components=2), dict(early_stopping=False)])
+def test_copies_of_all_columns_are_other_units(options, wine):
+    """Copies, and differences of columns, leave distances as they are but for a factor."""
+    X, y = wine
+    options = dict(ridges=(np.inf, 0.1, 1e-3)) | options
+    plain = KernelDependenceNetwork(**options).fit(X, y)
+    turned = np.c_[X[:, ::2] - X[:, [0]], -X, X]
+    for more, factor in ((np.c_[X, X], np.sqrt(2)), (np.c_[X, -2 * X, X], np.sqrt(6))):
+        found = KernelDependenceNetwork(**options).fit(more, y)
+        assert np.array_equal(found.predict(more), plain.predict(X))
+        assert_allclose(found.gram(more), plain.gram(X), atol=1e-6)
+        first = found.layers_[0].kernel.sigma, found.layers_[0].W.shape[1]
+        assert first == pytest.approx(
+            (factor * plain.layers_[0].kernel.sigma, len(plain.layers_[0].W.T))
+        )
+    assert KernelDependenceNetwork(**options).fit(turned, y).layers_[0].W.shape[1] <= X.shape[1]
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_more_components_than_directions_are_refused_as_by_others(early, rng):
+    A, y = rng.standard_normal((30, 2)), np.arange(30) % 2
+    X = np.c_[A, A[:, 0] - A[:, 1], np.full(30, 0.1)]
+    said = []
+    for estimator in (KernelDependenceNetwork(early_stopping=early), SupervisedIKDR()):
+        with pytest.raises(ValueError, match="n_components = 3 must be at most 2") as caught:
+            estimator.set_params(n_components=3).fit(X, y)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+
+
+# ---------------------------------------------------------------- units
+
+
+@pytest.mark.parametrize("early", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "unit"), [("f4", 1e-10), ("f4", 1e19), ("f4", 1e36), ("f8", 1e-45), ("f8", 1e45)]
+)
+def test_units_do_not_matter_where_the_bandwidth_is_a_rule(dtype, unit, early):
+    """float32 has 7 digits, and a Gram matrix of the whole network passes on how they round."""
+    X, y = make_moons(60, noise=0.1, random_state=0)
+    X = X.astype(dtype)
+    options = dict(early_stopping=early, ridges=(np.inf, 0.1, 1e-3), threshold=0.8)
+    plain = KernelDependenceNetwork(**options).fit(X, y)
+    A = X * np.dtype(dtype).type(unit)
+    found = KernelDependenceNetwork(**options).fit(A, y)
+    assert np.array_equal(found.predict(A), plain.predict(X))
+    assert found.history_["sigma"][0] == pytest.approx(unit * plain.history_["sigma"][0], rel=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-310, 1e-160, 1e-100, 1e60, 1e160, 1e170, 1e300])
+def test_units_whose_squares_are_no_numbers_are_said_with_what_to_do(unit):
+    """The column, the number, and a division after which all is well."""
+    X, y = make_moons(60, noise=0.1, random_state=0)
+    X = np.c_[np.ones(60), X]
+    column = 1 + int(np.ptp(X[:, 1:], axis=0).argmax())
+    with pytest.raises(ValueError, match=f"column {column}, which varies most") as caught:
+        KernelDependenceNetwork().fit(X * unit, y)
+    divisor = float(str(caught.value).rsplit("X / ", 1)[1])
+    assert 0.1 < np.ptp(X[:, column]) / 2 * unit / divisor < 10
+    other = X * unit / divisor
+    expected = KernelDependenceNetwork().fit(X, y).predict(X)
+    assert np.array_equal(KernelDependenceNetwork().fit(other, y).predict(other), expected)
+
+
+@pytest.mark.parametrize("random_features", [None, 16])
+@pytest.mark.parametrize("early", [False, True])
+def test_kernel_values_that_underflow_are_no_error(early, random_features):
+    """Also where numpy is asked to raise one: exp(-1000) is 0, which is right."""
+    X = np.vstack([np.random.default_rng(k).normal(9 * k, 0.1, (20, 2)) for k in range(3)])
+    y = np.repeat([0, 1, 2], 20)
+    options = dict(early_stopping=early, random_features=random_features, random_state=0)
+    with np.errstate(all="raise"):
+        model = KernelDependenceNetwork(**options).fit(X, y)
+        assert model.score(X, y) == 1
+        for method in (model.predict, model.predict_proba, model.transform, model.gram):
+            assert len(method(1e3 * X)) == 60
+
+
+def test_gram_matrices_of_single_precision_are_computed_in_double(rng):
+    """So that what is rounded is the result alone."""
+    X, y = make_moons(80, noise=0.1, random_state=0)
+    X = X.astype("f4")
+    model = grown_by_training(ridges=(1e-6,), max_layers=3, threshold=1.0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    K = model.gram(X)
+    assert K.dtype == np.float32
+    assert_allclose(K, model.gram(X.astype(float)), atol=1e-7)
+    assert_allclose(model.gram(X, X[:9]), K[:, :9], atol=1e-6)
 
 
 def test_a_layer_that_passes_the_threshold_is_kept_however_little_it_gains(rng):

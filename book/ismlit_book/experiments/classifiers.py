@@ -169,7 +169,7 @@ def one(method, A, B, y_A, y_B):
 def of_network(model):
     """What the network says of itself."""
     return {
-        "H": float(model.history_["hsic"][-1]),
+        "H": float(model.history_["agreement"][-1]),
         "layers": len(model.layers_),
         "projected": bool(model.layers_[0].W.shape[0] > model.layers_[0].W.shape[1]),
         "held out": getattr(model, "validation_score_", None),

@@ -27,7 +27,7 @@ def one(method, size):
     return {
         "seconds": seconds,
         "L": len(network.layers_),
-        "H": float(network.history_["hsic"][-1]),
+        "H": float(network.history_["agreement"][-1]),
         "test": network.score(scaler.transform(fresh), labels),
         "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
     }

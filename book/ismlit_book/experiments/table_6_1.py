@@ -163,8 +163,8 @@ class FromOutput(PublishedNetwork):
         sigma, _ = solver.bandwidth(R)
         for _ in range(TURNS):
             W = plain_ism(solver, R, sigma)
-            sigma, hsic = solver.bandwidth(R @ W)
-        return hsic, sigma, W
+            sigma, _ = solver.bandwidth(R @ W)
+        return sigma, W
 
 
 class OneHot(MLPRegressor):

@@ -272,7 +272,7 @@ def plot_layers(network, X, y):
     axes = plt.subplots(2, count, figsize=size, squeeze=False, layout="constrained")[1]
     for l, (top, bottom) in enumerate(axes.T, 1):
         _scatter(top, _leading(network.images(X, l), 2), y, size=8, alpha=0.6)
-        top.set_title(f"{l}: A {network.history_['hsic'][l - 1]:.2f}", fontsize="medium")
+        top.set_title(f"{l}: A {network.history_['agreement'][l - 1]:.2f}", fontsize="medium")
         bottom.imshow(network.gram(ordered, layer=l), cmap="Blues", vmin=0, vmax=1)
         for ax in (top, bottom):
             ax.set(xticks=[], yticks=[])

@@ -6,7 +6,6 @@ from inspect import signature
 import numpy as np
 from ismlit import Gaussian, KernelDependenceNetwork, centre, published_ism
 from ismlit.estimators.parameters import one_of
-from ismlit.grams import squared_distances
 
 from ismlit_book.methods.baselines import ascend
 from ismlit_book.methods.knet import KNetClustering, attraction
@@ -67,21 +66,18 @@ class PublishedNetwork(KernelDependenceNetwork):
         return super().fit(X, y)
 
     def _network(self, solver, R, features, ridges):
-        self.ridge_, back, layers, Z = None, None, [], None
+        self.ridge_, back, layers, Z = None, features.basis, [], None
         while not layers or self._goes_on(layers):
             if layers:
                 features, R, back = solver.lift(Z, layers[-1].kernel)
-            hsic, sigma, W = self._solved(solver, R)
-            layer, Z = solver._layer(features, R, back, hsic, sigma, W)
+            layer, Z = solver._layer(features, R, back, *self._solved(solver, R))
             layers.append(layer)
         return layers, Z
 
     def _solved(self, solver, R):
-        """sigma from the input of a layer, then plain ISM: (H, sigma, W)."""
+        """sigma from the input of a layer, then plain ISM: (sigma, W)."""
         sigma, _ = solver.bandwidth(R)
-        W = plain_ism(solver, R, sigma)
-        squares = squared_distances((R @ W)[solver.sample])
-        return solver.score(Gaussian(sigma).f(squares)), sigma, W
+        return sigma, plain_ism(solver, R, sigma)
 
 
 def plain_ism(solver, R, sigma):

@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ismlit.estimators.base import all_or_nothing, make_callback
+from ismlit.estimators.base import all_or_nothing, check_components, make_callback
 from ismlit.estimators.linear import FLOATS, KeepsPrecision
 from ismlit.estimators.network.growth import COSINE_SCALE, Progress, grow
 from ismlit.estimators.network.layers import (
@@ -30,6 +30,7 @@ from ismlit.estimators.network.layers import (
     Recipe,
     check_bandwidth,
     class_sizes,
+    first_alike,
     log_cosines,
 )
 from ismlit.estimators.parameters import (
@@ -46,6 +47,8 @@ from ismlit.estimators.parameters import (
     rule,
 )
 from ismlit.estimators.scikit import BaseEstimator, ClassifierMixin
+from ismlit.estimators.validation import check_units
+from ismlit.geometry.span import turned_to_columns, varying_directions
 from ismlit.grams import gram
 from ismlit.memory import batches, require_memory
 from ismlit.messages import warn
@@ -125,10 +128,11 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     layers_ : list of Layer
         Callables: the composition of the first l gives the images of layer l.
     history_ : dict of equal-length arrays
-        After each layer: ``hsic``, normalised HSIC on the training data; ``share``, Tr(Gamma K)
-        over its value at the kernel that is 1 within classes and else 0; ``sigma``; ``width``.
+        After each layer: ``agreement``, normalised HSIC on the training data; ``share``,
+        Tr(Gamma K) over its value at the kernel that is 1 within classes and else 0; ``sigma``;
+        ``width``.
     converged_ : bool
-        Whether the last ``hsic`` passes `threshold`; with early stopping, whether `max_layers`
+        Whether the last ``agreement`` passes `threshold`; with early stopping, whether `max_layers`
         left room for a layer that did not help.
     ridge_ : float or None
         The entry of `ridges` that was kept; None for a single layer grown by early stopping.
@@ -272,19 +276,16 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         if not (ridges.size and (ridges > 0).all()):
             raise ValueError(f"ridges must be numbers above 0, got {self.ridges!r}")
         width = self.n_components
-        if width is not None and width > X.shape[1]:
-            raise ValueError(f"n_components = {width} must be at most n_features = {X.shape[1]}")
         if self.random_features is None:
             cure = "give random_features=256, or fit a sample of the rows"
             copies = COPIES[self.early_stopping, self.max_layers > 1]
             require_memory(f"an exact {type(self).__name__}", cure, len(X), copies)
-        features = Centred(X.mean(axis=0))
-        R = features(X)
-        if not 1e-50 < np.abs(R).max() < 1e50 and R.any():
-            raise ValueError(
-                f"the largest centred entry of X is {np.abs(R).max():.1g}: scale the features, "
-                "for instance by StandardScaler"
-            )
+        check_units(X)
+        mean = X.mean(axis=0)
+        R = X - mean
+        basis = varying_directions(X, mean)
+        features = Centred(mean, None if basis is None else turned_to_columns(basis))
+        check_components(width or 1, features.varying(R).shape[1], X)
         if isinstance(self.bandwidth, Real):
             check_bandwidth(R, self.bandwidth)
         sigma = self.bandwidth or ("normalized_hsic" if self.early_stopping else "hsic")
@@ -295,12 +296,12 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
             known = solver.known
         else:
             solver = LayerSolver(y, recipe, rng)
-            layers, Z = self._network(solver, R, features, ridges)
-            settled, known = layers[-1].hsic > self.threshold, solver.sample
+            layers, Z = self._network(solver, features.varying(R), features, ridges)
+            settled, known = layers[-1].agreement > self.threshold, solver.sample
         self.layers_, self.classes_, self.n_iter_ = layers, solver.classes, max(solver.n_iter, 1)
         self.converged_ = bool(settled)
         self.history_ = {
-            "hsic": np.array([layer.hsic for layer in layers]),
+            "agreement": np.array([layer.agreement for layer in layers]),
             "share": np.array([layer.share for layer in layers]),
             "sigma": np.array([layer.kernel.sigma for layer in layers]),
             "width": np.array([layer.W.shape[1] for layer in layers]),
@@ -347,11 +348,11 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
             return layers, Z
 
     def _goes_on(self, layers):
-        return layers[-1].hsic <= self.threshold and len(layers) < self.max_layers
+        return layers[-1].agreement <= self.threshold and len(layers) < self.max_layers
 
-    def _gains(self, hsic, before):
+    def _gains(self, agreement, before):
         """Whether a layer is worth keeping: it passes the threshold, or gains enough."""
-        return hsic > before and hsic >= min(before + LEAST_GAIN, self.threshold)
+        return agreement > before and agreement >= min(before + LEAST_GAIN, self.threshold)
 
     def _grown(self, solver, first, lifted, ridge, bar):
         """Layers on top of the first, the images of the last, and `ridge`.
@@ -362,10 +363,10 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         while self._goes_on(layers):
             features, R, back = lifted or solver.lift(Z, layer.kernel)
             lifted = None
-            enough = partial(self._gains, before=layers[-1].hsic)
+            enough = partial(self._gains, before=layers[-1].agreement)
             layer, images = solver.further(features, R, back, ridge, enough)
             bar.update(layer)
-            if not enough(layer.hsic):
+            if not enough(layer.agreement):
                 break
             layers, Z = [*layers, layer], images
         return layers, Z, ridge
@@ -374,9 +375,9 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         """The first network that passes the threshold, else the one with the highest HSIC."""
         best = None
         for found in grown:
-            if best is None or found[0][-1].hsic > best[0][-1].hsic:
+            if best is None or found[0][-1].agreement > best[0][-1].agreement:
                 best = found
-            if best[0][-1].hsic > self.threshold:
+            if best[0][-1].agreement > self.threshold:
                 break
         return best
 
@@ -388,14 +389,13 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
             )
             return
         why = "smaller ridges, more layers, or a lower threshold may help"
-        _, first, rows = np.unique(X, axis=0, return_index=True, return_inverse=True)
-        twin = first[rows.ravel()]  # for each row the first that it coincides with
+        twin = first_alike(X)
         clash = np.flatnonzero(y != y[twin])
         if clash.size:
             i, j = twin[clash[0]], clash[0]
             why = f"rows {i} and {j} of X coincide but differ in class: no network tells them apart"
         warn(
-            f"normalised HSIC ends at {self.layers_[-1].hsic:.4f} after {len(self.layers_)} "
+            f"normalised HSIC ends at {self.layers_[-1].agreement:.4f} after {len(self.layers_)} "
             f"layers, below threshold = {self.threshold}; {why}",
             ConvergenceWarning,
         )
@@ -468,9 +468,10 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         array of shape (n_samples, m)
             The kernel of all pairs of images.
         """
-        Z = self.images(X, layer)
-        Z2 = None if X2 is None else self.images(X2, layer)
-        return gram(self.layers_[self._number(layer) - 1].kernel, Z, X2=Z2)
+        Z, dtype = self._images(X, layer)
+        Z2 = None if X2 is None else self._images(X2, layer)[0]
+        K = gram(self.layers_[self._number(layer) - 1].kernel, Z, X2=Z2)
+        return K.astype(dtype, copy=False)
 
     def _number(self, layer):
         last = len(self.layers_)

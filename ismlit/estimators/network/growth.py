@@ -99,17 +99,17 @@ class Growth:
     ----------
     solver : RowsLayerSolver
         Of the rows to train on.
-    R : array of shape (n, d)
-        Centred rows to train on.
+    R : array of shape (n, r)
+        Centred rows to train on, in the basis of the features.
     T : array of shape (m, d)
-        Rows held out.
+        Centred rows held out.
     index : array of shape (m,)
         The classes of those held out.
     weights : array of shape (m,)
         How much each of them counts; they add up to 1.
     prior : array of shape (k,), or 0
         Added to the logarithms of the cosines with the class means.
-    features : callable
+    features : Centred
         The first layer's input.
     q : int
         Columns of the projected first layer.
@@ -305,7 +305,7 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng, weighting=None,
         Centred rows.
     y : array of shape (n,)
         Class labels.
-    features : callable
+    features : Centred
         What centred them.
     recipe : Recipe
         How layers are solved. A `width` gives the columns of a projected first layer, which is
@@ -343,11 +343,12 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng, weighting=None,
     seeds = rng.randint(2**31 - 1, size=max_layers + 1)
     classes, index = np.unique(y, return_inverse=True)
     held = hold_out(index, share)
-    q = min(recipe.width or len(classes), X.shape[1])
+    R = features.varying(X)
+    q = min(recipe.width or len(classes), R.shape[1])
     if recipe.width is not None:
         projections: tuple[bool, ...] = (True,)
     else:
-        projections = (False, True) if q < X.shape[1] else (False,)
+        projections = (False, True) if q < R.shape[1] else (False,)
     class_weight, prior = weighting or ("balanced", 0.0)
     with Progress(watch) as bar:
         solver = RowsLayerSolver(y, recipe, rng, seeds)
@@ -359,15 +360,15 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng, weighting=None,
             weights = compute_sample_weight(class_weight, y[held])
             weights = weights / weights.sum()
             judged = X[held], index[held], weights, prior
-            growth = Growth(part, X[~held], *judged, features, q, ridges, max_layers, bar)
+            growth = Growth(part, R[~held], *judged, features, q, ridges, max_layers, bar)
             best, settled = growth.best(projections)
             plan, solver.n_iter = best.plan, part.n_iter
             scores = best.accuracy, float(np.bincount(index[held], weights).max())
-        layers, Z = follow(plan, solver, X, features, q, bar)
+        layers, Z = follow(plan, solver, R, features, q, bar)
     return layers, Z, solver, plan, scores, settled
 
 
-def follow(plan: Plan, solver: RowsLayerSolver, X, features, q, bar=None) -> tuple:
+def follow(plan: Plan, solver: RowsLayerSolver, R, features, q, bar=None) -> tuple:
     """Grow the layers of a plan on all rows.
 
     Parameters
@@ -376,9 +377,9 @@ def follow(plan: Plan, solver: RowsLayerSolver, X, features, q, bar=None) -> tup
         What to grow.
     solver : RowsLayerSolver
         What solves the layers.
-    X : array of shape (n, d)
-        Centred rows.
-    features : callable
+    R : array of shape (n, r)
+        Centred rows, in the basis of the features.
+    features : Centred
         What centred them.
     q : int
         Columns of a projected first layer.
@@ -392,12 +393,13 @@ def follow(plan: Plan, solver: RowsLayerSolver, X, features, q, bar=None) -> tup
     Z : array of shape (n, q)
         Images of X at the last layer.
     """
-    first = solver.projected(X, features, q) if plan.projected else solver.all_columns(X, features)
-    layers, Z = [first[0]], first[1]
+    own = (q,) if plan.projected else ()
+    layer, Z = (solver.projected if own else solver.all_columns)(R, features, *own)
+    layers = [solver.measured(layer, Z)]
     for number in range(1, plan.depth):
         space = solver.space(Z, layers[-1].kernel, number)
         layer, Z = solver.discriminant(space, plan.ridge)
-        layers.append(layer)
+        layers.append(solver.measured(layer, Z))
         if bar is not None:
-            bar.update(layer)
+            bar.update(layers[-1])
     return layers, Z

@@ -19,7 +19,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from ismlit.bandwidth import best_bandwidth
 from ismlit.dependence import Alignment
-from ismlit.gamma import label_gamma, one_hot
+from ismlit.gamma import distinct_rows, label_gamma
 from ismlit.grams import (
     ConstantKernelError,
     betas,
@@ -79,6 +79,8 @@ class Centred:
     ----------
     mean : array of shape (d,)
         The mean of the training rows.
+    basis : array of shape (d, r), optional
+        Orthonormal, of the directions in which they vary; None where these are all.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class Centred:
     """
 
     mean: np.ndarray
+    basis: np.ndarray | None = None
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Subtract the mean.
@@ -106,6 +109,21 @@ class Centred:
             The difference.
         """
         return X - self.mean
+
+    def varying(self, R: np.ndarray) -> np.ndarray:
+        """Return the coordinates of centred rows in the basis.
+
+        Parameters
+        ----------
+        R : array of shape (n, d)
+            Centred rows.
+
+        Returns
+        -------
+        array of shape (n, r)
+            The coordinates; equal rows have equal ones.
+        """
+        return R if self.basis is None else (R @ self.basis)[first_alike(R)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +225,7 @@ class Layer:
         Weights of the features.
     kernel : Gaussian
         The kernel on the images.
-    hsic : float
+    agreement : float
         Normalised HSIC of its output with the training labels, from 0 to 1.
     share : float
         Tr(Gamma K) of its output, over that of the kernel that is 1 within classes and else 0.
@@ -219,14 +237,14 @@ class Layer:
     >>> from ismlit import KernelDependenceNetwork
     >>> X, y = load_wine(return_X_y=True)
     >>> first, last = KernelDependenceNetwork().fit(scale(X), y).layers_
-    >>> last(first(scale(X))).shape, round(first.hsic, 2), round(last.hsic, 2)
+    >>> last(first(scale(X))).shape, round(first.agreement, 2), round(last.agreement, 2)
     ((178, 2), 0.88, 0.99)
     """
 
     features: Callable[[np.ndarray], np.ndarray]
     W: np.ndarray
     kernel: Gaussian
-    hsic: float
+    agreement: float
     share: float
 
     def __call__(self, Z: np.ndarray) -> np.ndarray:
@@ -240,14 +258,61 @@ class Layer:
         Returns
         -------
         array of shape (n, q)
-            Their images.
+            Their images; equal rows have equal ones.
         """
-        parts = [self.features(Z[rows]) @ self.W for rows in batches(len(Z), len(self.W))]
-        return np.vstack(parts)
+        return images(self.features, self.W, Z)
 
     def __repr__(self):
         width, sigma = self.W.shape[1], self.kernel.sigma
-        return f"Layer(width={width}, sigma={sigma:.3g}, hsic={self.hsic:.3f})"
+        return f"Layer(width={width}, sigma={sigma:.3g}, agreement={self.agreement:.3f})"
+
+
+def images(features: Callable, W: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    """Return the images of rows by the features and the weights of a layer.
+
+    Parameters
+    ----------
+    features : callable
+        Features (n, m) of the layer's input.
+    W : array of shape (m, q)
+        Weights of the features.
+    Z : array of shape (n, d)
+        The layer's input.
+
+    Returns
+    -------
+    array of shape (n, q)
+        The images; equal rows have equal ones.
+    """
+    parts = [features(Z[rows]) @ W for rows in batches(len(Z), len(W))]
+    return np.vstack(parts)[first_alike(Z)]
+
+
+def first_alike(Z: np.ndarray) -> np.ndarray:
+    """Return for each row the first that equals it.
+
+    A product of matrices may round two equal rows apart, and what follows, such as the division by
+    a small eigenvalue, may make much of the difference.
+
+    Parameters
+    ----------
+    Z : array of shape (n, d)
+        The rows.
+
+    Returns
+    -------
+    array of shape (n,)
+        Numbers of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.estimators.network.layers import first_alike
+    >>> first_alike(np.array([[2.0, 1.0], [0.0, 1.0], [2.0, 1.0]]))
+    array([0, 1, 0])
+    """
+    first, codes = distinct_rows(Z)
+    return first[codes]
 
 
 # ---------------------------------------------------------------- what it is measured by
@@ -300,6 +365,31 @@ def log_cosines(Z, points, index, kernel: Gaussian, sizes: np.ndarray) -> np.nda
     scaled = -kernel.rate * betas("difference", Z, points)
     sums = [logsumexp(scaled[:, index == k], axis=1) for k in range(len(sizes))]
     return np.array(sums).T - np.log(np.bincount(index)) - sizes / 2
+
+
+def measured(score: Alignment, Z: np.ndarray, rows: np.ndarray, sigma: float) -> tuple:
+    """Return what the Gaussian kernel on the images of some rows has reached.
+
+    Parameters
+    ----------
+    score : Alignment
+        Of the labels of the rows.
+    Z : array of shape (n, q)
+        Images.
+    rows : array of int
+        Which of them are looked at.
+    sigma : float
+        The bandwidth.
+
+    Returns
+    -------
+    agreement : float
+        Normalised HSIC.
+    share : float
+        Tr(Gamma K), over that of the kernel that is 1 within classes and else 0.
+    """
+    K = Gaussian(sigma).f(squared_distances(Z[rows]))
+    return score(K), score.trace(K) / score.size**2
 
 
 # ---------------------------------------------------------------- its solver
@@ -361,7 +451,6 @@ class LayerSolver:
         self.classes, self.index = np.unique(y, return_inverse=True)
         self.sample = self._sample(len(y))
         self.score = Alignment(label_gamma(y[self.sample]))
-        self.ideal = np.sum((one_hot(y[self.sample]).T @ self.score.F) ** 2)
         self.n_iter = 0
 
     def _sample(self, n):
@@ -393,7 +482,7 @@ class LayerSolver:
         -------
         sigma : float
             The bandwidth, in the units of Z.
-        hsic : float
+        agreement : float
             The normalised HSIC that it gives.
 
         Raises
@@ -481,22 +570,23 @@ class LayerSolver:
 
         Returns
         -------
-        hsic : float
+        agreement : float
             Normalised HSIC at the end.
         sigma : float
             The bandwidth.
         W : array of shape (m, q)
             The projection.
         """
-        sigma, hsic = self.bandwidth(R @ W)
-        best = hsic, sigma, W
+        sigma, agreement = self.bandwidth(R @ W)
+        best = agreement, sigma, W
         for _ in range(6):
             try:
                 W = self._ism(R, sigma, best[2])
             except ConstantKernelError:  # K = I to rounding: there is nothing to follow
                 return best
-            sigma, hsic = self.bandwidth(R @ W)
-            gain, best = hsic - best[0], max(best, (hsic, sigma, W), key=lambda found: found[0])
+            sigma, agreement = self.bandwidth(R @ W)
+            gain = agreement - best[0]
+            best = max(best, (agreement, sigma, W), key=lambda found: found[0])
             if gain < LEAST_GAIN:
                 return best
         return best
@@ -527,9 +617,9 @@ class LayerSolver:
 
         Parameters
         ----------
-        R : array of shape (n, d)
-            The input.
-        features : callable
+        R : array of shape (n, r)
+            The input, in the basis of the features.
+        features : Centred
             What gave it.
 
         Returns
@@ -543,7 +633,7 @@ class LayerSolver:
             warnings.simplefilter("ignore")
             problem = Problem(R, self.gamma, Gaussian(1.0))
             W = starting_point(problem, self.wide(R), "taylor")
-        return self._layer(features, R, None, *self.climb(R, W))
+        return self._layer(features, R, features.basis, *self.climb(R, W)[1:])
 
     def further(self, features, R, back, ridge: float, enough: Callable) -> tuple:
         """Solve a further layer; where HSIC is not enough, from the start of Theorem 6.1 as well.
@@ -562,7 +652,7 @@ class LayerSolver:
         ridge : float
             Of the first start.
         enough : callable
-            Whether a value of HSIC is enough.
+            Whether an agreement is enough.
 
         Returns
         -------
@@ -571,35 +661,23 @@ class LayerSolver:
         Z : array of shape (n, q)
             The images of the training rows.
         """
-        hsic, sigma, W = self.climb(R, self.start(R, ridge))
-        if not enough(hsic):
-            W0 = self.start(R, np.inf)
-            sigma0, hsic0 = self.bandwidth(R @ W0)
-            hsic, sigma, W = max((hsic, sigma, W), (hsic0, sigma0, W0), key=lambda found: found[0])
-        return self._layer(features, R, back, hsic, sigma, W)
+        found = self._layer(features, R, back, *self.climb(R, self.start(R, ridge))[1:])
+        if not enough(found[0].agreement):
+            W = self.start(R, np.inf)
+            plain = self._layer(features, R, back, self.bandwidth(R @ W)[0], W)
+            found = max(found, plain, key=lambda pair: pair[0].agreement)
+        return found
 
-    def _layer(self, features, R, back, hsic, sigma, W):
-        """The layer, and the images (n, q) of the training samples."""
-        Z, W = R @ W, W if back is None else back @ W
-        return Layer(features, W, Gaussian(sigma), hsic, self.share(Z, sigma)), Z
-
-    def share(self, Z: np.ndarray, sigma: float) -> float:
-        """Return Tr(Gamma K) of images, as a share of that of the kernel that is 1 within classes.
-
-        Parameters
-        ----------
-        Z : array of shape (n, q)
-            Images.
-        sigma : float
-            The bandwidth.
-
-        Returns
-        -------
-        float
-            At most 1.
-        """
-        K = Gaussian(sigma).f(squared_distances(Z[self.sample]))
-        return self.score.trace(K) / self.ideal
+    def _layer(self, features, R, back, sigma, W):
+        """The layer, and the images (n, q) of the training samples, as new ones get them."""
+        weights = W if back is None else back @ W
+        if isinstance(features, GramColumns):
+            Z = images(features, weights, features.points)
+        else:
+            Z = (R @ W)[first_alike(R)]
+        return Layer(
+            features, weights, Gaussian(sigma), *measured(self.score, Z, self.sample, sigma)
+        ), Z
 
     def lift(self, Z: np.ndarray, kernel: Gaussian) -> tuple[Any, np.ndarray, np.ndarray | None]:
         """Return the next layer's input.
@@ -625,12 +703,12 @@ class LayerSolver:
         if m is not None:
             seed = self.rng.randint(2**31 - 1)
             features = Waves(even_frequencies(Z.shape[1], m, seed) / kernel.sigma)
-            return features, features(Z), None
+            return features, features(Z)[first_alike(Z)], None
         squares = squared_distances(Z)
         values, vectors = eigh(kernel.f(squares))
         rounding = 4 * np.finfo(float).eps * squares.max() / kernel.sigma**2
         keep = values > max(1e-12, rounding) * values[-1]
-        roots, V = np.sqrt(values[keep]), vectors[:, keep]
+        roots, V = np.sqrt(values[keep]), vectors[first_alike(Z)][:, keep]
         return GramColumns(Z, kernel), V * roots, V / roots
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import eigsh
 
+from ismlit.dependence import Alignment
 from ismlit.estimators.network.layers import (
     MOST_PAIRS,
     GramColumns,
@@ -15,6 +17,8 @@ from ismlit.estimators.network.layers import (
     LayerSolver,
     Recipe,
     Waves,
+    first_alike,
+    measured,
 )
 from ismlit.gamma import label_gamma
 from ismlit.kernels import Gaussian
@@ -141,7 +145,7 @@ class RidgeDirections:
     """
 
     def __init__(self, features: Any, Z: np.ndarray, F: np.ndarray) -> None:
-        self.features, self.R = features, features(Z)
+        self.features, self.R, self.alike = features, features(Z), first_alike(Z)
         F = F - F.mean(axis=0)
         centred = self.R - self.R.mean(axis=0)
         self.exact = isinstance(features, GramColumns)
@@ -166,7 +170,7 @@ class RidgeDirections:
         A : array of shape (m, q)
             Weights of the columns of the features.
         images : array of shape (n, q)
-            The training rows, seen along the directions.
+            The training rows, seen along the directions; equal rows have equal ones.
         """
         B = self.right
         if np.isfinite(ridge):
@@ -178,7 +182,7 @@ class RidgeDirections:
         sizes, T = np.linalg.eigh(B.T @ (self.C @ B if self.exact else B))
         keep = sizes > 1e-12 * sizes[-1]
         A = B @ (T[:, keep] / np.sqrt(sizes[keep]))
-        return A, self.R @ A
+        return A, (self.R @ A)[self.alike]
 
 
 def _largest_eigenvalue(C, start):
@@ -224,30 +228,29 @@ class RowsLayerSolver(LayerSolver):
 
         Parameters
         ----------
-        R : array of shape (n, d)
-            The input.
-        features : callable
+        R : array of shape (n, r)
+            The input, in the basis of the features.
+        features : Centred
             What gave it.
 
         Returns
         -------
         layer : Layer
             The layer.
-        Z : array of shape (n, d)
+        Z : array of shape (n, r)
             The images of the training rows.
         """
         W = np.eye(R.shape[1])
-        sigma, hsic = self.bandwidth(R)
-        return self._layer(features, R, None, hsic, sigma, W)
+        return self._layer(features, R, features.basis, self.bandwidth(R)[0], W)
 
     def projected(self, R: np.ndarray, features: Any, q: int) -> tuple[Layer, np.ndarray]:
         """Solve a first layer of q columns by ISM.
 
         Parameters
         ----------
-        R : array of shape (n, d)
-            The input.
-        features : callable
+        R : array of shape (n, r)
+            The input, in the basis of the features.
+        features : Centred
             What gave it.
         q : int
             The number of columns.
@@ -261,7 +264,7 @@ class RowsLayerSolver(LayerSolver):
         """
         problem = Problem(R[self.rows], self.gamma_of_rows, Gaussian(1.0))
         W = starting_point(problem, q, "taylor")
-        return self._layer(features, R, None, *self.climb(R, W))
+        return self._layer(features, R, features.basis, *self.climb(R, W)[1:])
 
     def space(self, Z: np.ndarray, kernel: Gaussian, number: int) -> RidgeDirections:
         """Return the feature space of a layer's input.
@@ -305,8 +308,27 @@ class RowsLayerSolver(LayerSolver):
             The images of the training rows.
         """
         A, Z = space(ridge)
-        sigma, hsic = self.bandwidth(Z)
-        return Layer(space.features, A, Gaussian(sigma), hsic, self.share(Z, sigma)), Z
+        sigma, _ = self.bandwidth(Z)
+        found = measured(self.score, Z, self.sample, sigma)
+        return Layer(space.features, A, Gaussian(sigma), *found), Z
+
+    def measured(self, layer: Layer, Z: np.ndarray) -> Layer:
+        """Measure a layer on more rows than its bandwidth was searched on: at most MOST_PAIRS.
+
+        Parameters
+        ----------
+        layer : Layer
+            The layer.
+        Z : array of shape (n, q)
+            The images of the training rows.
+
+        Returns
+        -------
+        Layer
+            The same with what was found.
+        """
+        found = measured(Alignment(self.gamma_of_rows), Z, self.rows, layer.kernel.sigma)
+        return replace(layer, agreement=found[0], share=found[1])
 
     @property
     def known(self) -> np.ndarray:

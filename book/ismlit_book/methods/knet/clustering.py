@@ -12,6 +12,7 @@ from numbers import Integral
 import numpy as np
 from ismlit import Gaussian, centre, median_distance
 from ismlit.bandwidth import DISTANCES, SHARES, as_bandwidth, self_tuning_kernel
+from ismlit.estimators.base import all_or_nothing
 from ismlit.estimators.clusters import cluster_rows, embedding_silhouette
 from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import (
@@ -26,6 +27,7 @@ from ismlit.estimators.parameters import (
     one_of,
     rule,
 )
+from ismlit.estimators.validation import check_units
 from ismlit.grams import ConstantKernelError, betas
 from sklearn.base import (
     BaseEstimator,
@@ -171,6 +173,7 @@ class KNetClustering(
     verbose: bool = False
     random_state: object = None
 
+    @all_or_nothing
     def fit(self, X, y=None):
         """Learn the kernel and the clusters of X (n_samples, n_features); y is ignored."""
         check_parameters(self, **self._rules())
@@ -230,13 +233,9 @@ class KNetClustering(
 
     def _scaled_by_own(self, X):
         """X shifted to mean 0 and divided by one number, so that units do not matter."""
+        check_units(X)
         self.mean_ = X.mean(axis=0)
         self.scale_ = float(np.sqrt(np.mean((X - self.mean_) ** 2)))
-        if not 1e-50 < self.scale_ < 1e50:
-            raise ValueError(
-                f"the entries of X spread by {self.scale_:.1g}: scale the features, for instance "
-                "by StandardScaler"
-            )
         return self._scaled(X)
 
     def _scaled(self, X):
@@ -249,9 +248,10 @@ class KNetClustering(
         """
         self.tried_ = {"bandwidth": np.array([]), "silhouette": np.array([])}
         if self.bandwidth != "silhouette":
-            return as_bandwidth(self.bandwidth, X * self.scale_ + self.mean_) / self.scale_
+            rows = _apart(X) if isinstance(self.bandwidth, str) else X
+            return as_bandwidth(self.bandwidth, rows * self.scale_ + self.mean_) / self.scale_
         rows = X if len(X) <= SAMPLE else X[rng.choice(len(X), SAMPLE, replace=False)]
-        sigmas = median_distance(rows) * np.array(SHARES)
+        sigmas = median_distance(_apart(rows)) * np.array(SHARES)
         found = [self._silhouette(embedding_affinity(rows, Gaussian(s))) for s in sigmas]
         self.tried_ = {"bandwidth": sigmas * self.scale_, "silhouette": np.array(found)}
         return float(sigmas[int(np.argmax(found))])
@@ -341,7 +341,7 @@ class KNetClustering(
                 f"U still changed (by {turns[-1][2]:.2g}, tol = {self.tol}) after {self.n_iter_} "
                 f"blocks of {self.n_steps} steps: raise max_blocks or n_steps",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     _trainer, _network = Trainer, staticmethod(identity_network)
@@ -411,3 +411,9 @@ class KNetClustering(
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _apart(X):
+    """X (n, d), or its distinct rows where so many coincide that the median distance is 0."""
+    distinct, counts = np.unique(X, axis=0, return_counts=True)
+    return X if 2 * np.sum(counts**2) < len(X) ** 2 else distinct
