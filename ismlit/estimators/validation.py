@@ -105,8 +105,8 @@ def check_units(X: np.ndarray) -> None:
     if not 1 / most < spread[column] < most:
         raise ValueError(
             f"the units of X are too small or too large for powers of distances in {X.dtype}: "
-            f"column {column}, which varies most, does so by {spread[column]:.1g} about its middle, "
-            f"and {1 / most:.0e} to {most:.0e} can be told apart; scale the columns, for instance "
+            f"column {column}, which varies most, does so by {spread[column]:.1g} about its middle "
+            f"({1 / most:.0e} to {most:.0e} is possible); scale the columns, for instance "
             "by StandardScaler"
         )
 
