@@ -13,7 +13,6 @@ from sklearn.utils import Bunch, check_consistent_length, check_random_state, co
 from sklearn.utils.validation import check_is_fitted
 
 from ismlit.estimators.base import Projection, column_std
-from ismlit.estimators.namespaces import in_numpy
 from ismlit.estimators.weights import row_weights
 from ismlit.grams import ConstantKernelError
 from ismlit.solvers.ism import ism
@@ -265,7 +264,7 @@ def _as_fitted(model, X, y, sample_weight):
         how = "without" if sample_weight is not None else "with"
         raise ValueError(f"{name} was fitted {how} sample_weight: pass the weights of the fit")
     w = row_weights(sample_weight, None, A, target)
-    held, mean = in_numpy(model), np.average(A, axis=0, weights=w)
+    held, mean = model, np.average(A, axis=0, weights=w)
     least = 1e-6 * np.maximum(abs(mean), abs(held.mean_))  # that of a constant, by rounding
     given, fitted = np.maximum(column_std(A, mean, w), least), np.maximum(held._std, least)
     other = np.maximum(given, fitted) > MOST_STRETCHED * np.minimum(given, fitted)
