@@ -202,7 +202,9 @@ def plot_importances(
     """
     if top < 1:
         raise ValueError(f"top must be at least 1, the number of columns drawn, got {top!r}")
-    pipeline, model = (model, model[-1]) if isinstance(model, Pipeline) else (None, model)
+    pipeline: Any = None
+    if isinstance(model, Pipeline):
+        pipeline, model = model, model[-1]
     if hasattr(model, "fit"):
         check_is_fitted(model)
     try:
