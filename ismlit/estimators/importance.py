@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -210,11 +211,11 @@ def bootstrap_importances(
     A, target, w = _as_fitted(model, X, y, sample_weight)
     unit = np.arange(len(A)) if groups is None else column_or_1d(groups)
     check_consistent_length(A, target, unit)
-    classes = getattr(model, "classes_", None)
-    n_classes = 1 if classes is None else len(classes)
+    classes: Any = getattr(model, "classes_", None)
+    n_classes = np.size(classes)
     if w is not None:  # a row of weight 0 is none
         A, target, unit, w = (given[w > 0] for given in (A, target, unit, w))
-        n_classes = len(np.unique(target)) if hasattr(model, "classes_") else 1
+        n_classes = len(np.unique(target)) if classes is not None else 1
     unit = np.unique(read_target(unit, "groups"), return_inverse=True)[1]
     order = np.argsort(unit, kind="stable")
     units = np.split(order, np.flatnonzero(np.diff(unit[order])) + 1)
