@@ -273,14 +273,15 @@ class ClusteringIKDR(ClusterMixin, Projection):
         return [row for row in self._held(tried, found) if row[0] > -1]
 
     def _held(self, tried, found):
-        """The best of what was found held against 20 turns, and the self-tuning kernel."""
+        """The best of what was found held against 20 turns, the self-tuning kernel, the rest."""
         held: list = []
         longer = TRIAL | dict(max_turns=20)
         for value, sigma, _ in found:
             if value <= max([-1.0, *(value for value, *_ in held)]):
                 break
             held.append((tried(sigma, **longer)[1], sigma, None))
-        return in_order([*held, (tried("self_tuning", **longer)[1], "self_tuning", None)])
+        held.append((tried("self_tuning", **longer)[1], "self_tuning", None))
+        return in_order(held) + found[len(held) - 1 :]
 
     def _say(self, bandwidth, value):
         """How a bandwidth looks, where `verbose` asks for it."""

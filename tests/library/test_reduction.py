@@ -137,6 +137,15 @@ def test_the_bandwidth_kept_is_the_one_that_keeps_its_promise(rng, monkeypatch):
     assert model.kernel_.sigma == model.tried_["bandwidth"][3]
 
 
+def test_where_the_best_falls_apart_in_the_end_a_lesser_promise_is_taken_up(wine, monkeypatch):
+    """Of four the third is best and held, but its end has tiny clusters: the second serves."""
+    promises, held, ends = [0.5, 0.9, 0.95, -1.0], [0.95, -1.0], [-1.0, 0.9]
+    values = iter([*promises, *held, *ends])
+    monkeypatch.setattr(clustering, "embedding_silhouette", lambda U, labels: next(values))
+    model = UnsupervisedIKDR(3, random_state=0).fit(wine[0])
+    assert list(values) == [] and model.kernel_.sigma == model.tried_["bandwidth"][1]
+
+
 def test_a_bandwidth_that_breaks_its_promise_gives_way_to_the_next(wine, monkeypatch):
     """What a glimpse promised need not be where the alternation ends: the end is judged too."""
     X, _ = wine
