@@ -281,7 +281,8 @@ class ClusteringIKDR(ClusterMixin, Projection):
                 break
             held.append((tried(sigma, **longer)[1], sigma, None))
         held.append((tried("self_tuning", **longer)[1], "self_tuning", None))
-        return in_order(held) + found[len(held) - 1 :]
+        first, *others = in_order(held)
+        return [first, *sorted(others + found[len(held) - 1 :], key=lambda row: -row[0])]
 
     def _say(self, bandwidth, value):
         """How a bandwidth looks, where `verbose` asks for it."""
