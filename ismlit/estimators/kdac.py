@@ -16,11 +16,9 @@ from sklearn.utils.validation import validate_data
 
 from ismlit.estimators.base import all_or_nothing
 from ismlit.estimators.clustering import BANDWIDTH, ClusteringIKDR
-from ismlit.estimators.clusters import cluster_rows, embedding_silhouette
 from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import check_parameters
 from ismlit.gamma import Gamma, guidance_gamma
-from ismlit.grams import ConstantKernelError
 from ismlit.kernels import Kernel
 from ismlit.messages import warn
 from ismlit.objectives.joint import JointProblem
@@ -106,7 +104,8 @@ class KDAC(ClusteringIKDR):
     ConvergenceWarning
         When the objective still changes after `max_turns` iterations.
     UserWarning
-        When W keeps every direction of X, so that the known clustering cannot be avoided.
+        When W keeps every direction of X, so that the known clustering cannot be avoided, or no
+        bandwidth gives clusters of some size that the data single out.
 
     See Also
     --------
@@ -140,6 +139,7 @@ class KDAC(ClusteringIKDR):
 
     quality_: float
     novelty_: float
+    _glimpse, _follows = SHORT_CLIMB, True  # a narrow kernel alone has many poor maxima
 
     def __init__(
         self,
@@ -218,30 +218,8 @@ class KDAC(ClusteringIKDR):
         self.novelty_ = np.nan if y is None else novelty(self.labels_, known)
         return self
 
-    def _scanned(self, joint_of, rows, sigmas, columns, q):
-        """Bandwidths that serve, the best first: (silhouette on the `rows`, bandwidth, W).
-
-        From wide to narrow; at each bandwidth once afresh and once from the W of the one before,
-        and what lies higher is kept: a narrow kernel alone has many poor maxima. Sets ``tried_``.
-        """
-        found, W, silhouettes = [], None, np.full(len(sigmas), -1.0)
-        for i, sigma in enumerate(sigmas):
-            joint = joint_of(float(sigma)).sample(rows)
-            starts = [None] if W is None else [None, W]
-            try:
-                climb = partial(self._alternated, joint, columns, q, **SHORT_CLIMB)
-                ends = [climb(W=start) for start in starts]
-            except ConstantKernelError:
-                continue
-            end = max(ends, key=lambda end: end.objective)
-            labels, W = cluster_rows(end.U, self.n_clusters, self.random_state), end.W
-            silhouettes[i] = embedding_silhouette(end.U, labels)
-            self._say(sigma, silhouettes[i])
-            found.append((silhouettes[i], float(sigma), W))
-            if silhouettes[i] == -1 and silhouettes.max() > -1:
-                break
-        self.tried_ = {"bandwidth": sigmas, "silhouette": silhouettes}
-        return sorted((row for row in found if row[0] > -1), key=lambda row: -row[0])
+    def _held(self, tried, found):
+        return found  # what is followed from bandwidth to bandwidth has had its turns
 
     def _default_components(self, rank):
         return min(self.n_clusters, max(rank - 1, 1))  # all would leave nothing to choose
