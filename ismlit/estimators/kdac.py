@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import normalized_mutual_info_score
-from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ismlit.estimators.base import all_or_nothing
@@ -23,6 +20,7 @@ from ismlit.kernels import Kernel
 from ismlit.messages import warn
 from ismlit.objectives.joint import JointProblem
 from ismlit.solvers.ism import ism
+from ismlit.targets import has_fractions, read_target
 
 SHORT_CLIMB: dict[str, Any] = dict(
     solver=partial(ism, tol=1e-3, max_iter=20, escape=False), max_iter=None, max_turns=10, tol=1e-4
@@ -272,27 +270,18 @@ def clusterings(y: Any, n: int) -> np.ndarray:
     Raises
     ------
     ValueError
-        If y has another number of rows, mixes words and numbers, or holds a response.
+        If y has another number of rows, mixes words and numbers, has gaps, or holds a response.
     """
-    y = check_array(y, ensure_2d=False, dtype=None)
+    y = read_target(y)
     columns = y.reshape(len(y), -1)
     if len(columns) != n:
         raise ValueError(f"y must have one row per sample: {len(columns)} rows for {n} samples")
-    for column in columns.T:
-        kinds = {type(value) for value in column} if column.dtype == object else set()
-        if len(kinds) > 1 and not all(issubclass(kind, Real) for kind in kinds):
-            raise ValueError(
-                "the labels of a clustering must be all numbers or all strings, got "
-                f"{sorted(kind.__name__ for kind in kinds)}"
-            )
-        labels = np.array(column.tolist())
-        if labels.dtype.kind == "f" and (labels % 1).any():
-            row = int(np.flatnonzero(labels % 1)[0])
-            raise ValueError(
-                f"Unknown label type: y holds fractions, such as {labels[row]:g} in row {row}, "
-                "which are no labels of a known clustering: cut them into groups first"
-            )
-        check_classification_targets(labels)
+    if has_fractions(columns):
+        row = int(np.argwhere(columns % 1)[0, 0])
+        raise ValueError(
+            f"Unknown label type: y holds fractions, such as {columns[row].max():g} in row {row}, "
+            "which are no labels of a known clustering: cut them into groups first"
+        )
     return np.column_stack([np.unique(c, return_inverse=True)[1] for c in columns.T])
 
 

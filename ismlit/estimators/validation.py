@@ -99,7 +99,7 @@ def check_units(X: np.ndarray) -> None:
         second derivative of a kernel: names it.
     """
     spread = X.max(axis=0) / 2 - X.min(axis=0) / 2  # halves: their difference cannot overflow
-    column, most = int(spread.argmax()), 0.1 * float(np.finfo(X.dtype).max) ** 0.25
+    column, most = int(spread.argmax()), 0.03 * float(np.finfo(X.dtype).max) ** 0.25
     if not spread[column]:
         raise ValueError("all rows of X are equal: duplicate rows of one sample say nothing")
     if not 1 / most < spread[column] < most:
