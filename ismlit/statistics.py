@@ -11,11 +11,12 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from ismlit.bandwidth import as_kernel, median_distance
 from ismlit.estimators.parameters import is_integer_at_least
 from ismlit.estimators.validation import check_units, explained, warn_of_a_dominant_column
-from ismlit.gamma import centre, one_hot, target_factor
+from ismlit.gamma import Gamma, centre, one_hot, target_factor
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian, Kernel
 from ismlit.memory import batches, require_memory
 from ismlit.objectives.pairs import Pairs
+from ismlit.objectives.plain import Problem
 from ismlit.solvers.permutations import highest_dependence, permutation, permutation_p_value
 from ismlit.targets import is_response, read_response, read_target
 
@@ -168,8 +169,9 @@ def dependence_test(
     orders = [np.arange(len(X)), *(permutation(groups, rng) for _ in range(n_permutations))]
     if n_components is not None:
         F, X = _within(target_factor(y, 1e-12, None), groups), X - X.mean(axis=0)
-        options = np.ones(F.shape[1]), kernel, n_components, n_jobs
-        values = np.array([highest_dependence(X, F[rows], *options) for rows in orders])
+        s = np.ones(F.shape[1])
+        problems = (Problem(X, Gamma(F[rows], s), kernel, n_jobs) for rows in orders)
+        values = np.array([highest_dependence(problem, n_components) for problem in problems])
     elif y.ndim == 1 and not is_response(y):
         values = _traces(X, _within(centre(one_hot(y)), groups), kernel, orders, n_jobs)
     else:

@@ -267,3 +267,58 @@ def check_label_count(classes: np.ndarray, n: int) -> None:
             f"y holds {len(classes)} distinct numbers in {n} samples: that is no class label "
             "but a response; use ResponseIKDR, or y.astype(str) if they are names of classes"
         )
+
+
+def slice_starts(y, n_slices, sample_weight=None):
+    """Cut a response into slices that hold equally many rows, or rows of equal weight.
+
+    Where so many rows share a value that fewer slices come of it than there could be, each next
+    slice takes whole values until it has its share of what is left.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        The response.
+    n_slices : int
+        The most slices.
+    sample_weight : array of shape (n,), optional
+        How much each row counts.
+
+    Returns
+    -------
+    array of shape (m,)
+        The values at which a new slice begins; m is below n_slices.
+
+    Raises
+    ------
+    ValueError
+        If y is constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit.targets import slice_starts
+    >>> slice_starts(np.arange(10), 5)
+    array([2, 4, 6, 8])
+    >>> slice_starts(np.array([0] * 95 + [1, 2, 3, 4, 5]), 3)  # 95 rows are one slice
+    array([1, 4])
+    """
+    values, codes = np.unique(y, return_inverse=True)
+    if len(values) < 2:
+        raise ValueError("y is constant: there is nothing for X to say of it")
+    counts = np.bincount(codes, weights=sample_weight)
+    total = np.cumsum(counts)
+    shares = np.arange(1, n_slices) * total[-1]  # in units of 1 / n_slices: no whole number rounds
+    starts = np.unique(values[np.searchsorted(total * n_slices, shares, side="right")])
+    starts = starts[starts > values[0]]
+    if len(starts) + 1 >= min(n_slices, len(values)):
+        return starts
+    first = [0]
+    left = total[-1]
+    for slices in range(min(n_slices, len(values)), 1, -1):  # as many are still to be made
+        held = np.cumsum(counts[first[-1] :])
+        most = len(values) - slices + 1 - first[-1]  # values that this one may take
+        taken = min(int(np.searchsorted(held, left / slices)) + 1, most)
+        first.append(first[-1] + taken)
+        left -= held[taken - 1]
+    return values[first[1:]]

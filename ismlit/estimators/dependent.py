@@ -17,20 +17,25 @@ from ismlit.bandwidth import as_kernel
 from ismlit.dependence import normalized_hsic
 from ismlit.estimators.base import Projection
 from ismlit.estimators.collections import is_collection, score_collections
-from ismlit.estimators.components import choose_components
+from ismlit.estimators.components import choose_components, choose_ridge
 from ismlit.estimators.importance import order_columns
 from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import NONE, WHOLE, one_of, rule
+from ismlit.estimators.sliced_variance import variance_plane
 from ismlit.estimators.weights import row_weights, weighted_agreement
 from ismlit.gamma import distinct_rows
 from ismlit.geometry.frames import fixed_signs
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Kernel
 from ismlit.memory import require_memory
+from ismlit.objectives.conditional import ConditionalProblem
 from ismlit.objectives.features import MOST_CLASSES
 from ismlit.objectives.parts import as_problem
+from ismlit.objectives.plain import Problem
+from ismlit.solvers.gradient_start import gradient_plane
 from ismlit.solvers.ism import ism, warn_unless_converged
 from ismlit.solvers.permutations import highest_dependence, permutation_p_value
+from ismlit.solvers.starts import START_SUBSAMPLE
 
 N_PERMUTATIONS = 19  # The fewest with which p can be 0.05.
 CHANCE_ROWS = 1000  # A certificate compares with chance on at most so many rows.
@@ -48,6 +53,7 @@ class DependentIKDR(Projection):
     bandwidth_scale: float = 1.0
     init: str | np.ndarray = "several"
     balanced: bool = False
+    ridge: float | str = np.inf
     random_features: int | None = None
     tol: float = 1e-6
     max_iter: int = 2000
@@ -75,7 +81,7 @@ class DependentIKDR(Projection):
         self._target = y, given_weight  # dropped from a pickle, as the rows are
         gamma = self._gamma(y, sample_weight)
         self._check_features(gamma, sample_weight)
-        self._choose = lambda rank: choose_components(self, X, y, sample_weight, rank)
+        self._choose = lambda rank: choose_components(self, X, y, given_weight, rank)
         try:
             centred, q = self._centred(X, sample_weight)
         finally:
@@ -84,30 +90,57 @@ class DependentIKDR(Projection):
         self.kernel_ = self._kernel(X_centred, q, sample_weight)
         how = self.n_jobs, self.random_features, self.random_state
         problem = as_problem(centred, gamma, self.kernel_, *how)
+        self.ridge_ = self.ridge
+        if self.random_features is not None and self.ridge != np.inf:
+            raise ValueError(
+                f"ridge = {self.ridge!r} of {type(self).__name__} needs pairs of rows, and random "
+                "features do without: leave random_features out, or take ridge=numpy.inf"
+            )
+        if self.ridge == "auto":
+            self.ridge_, self.ridge_scores_ = choose_ridge(self, X, y, given_weight, q)
         return self._solve(problem, q, sample_weight)
 
     def _solve(self, problem, q, sample_weight=None):
+        options = dict(tol=self.tol, max_iter=self.max_iter, random_state=self.random_state, q=q)
         with warnings.catch_warnings():  # said below, in the name of the estimator
             warnings.simplefilter("ignore", ConvergenceWarning)
-            result = ism(
-                problem,
-                q=q,
-                init=self._start(),
-                tol=self.tol,
-                max_iter=self.max_iter,
-                random_state=self.random_state,
-                callback=self._watched(),
-            )
+            result = ism(problem, init=self._start(), callback=self._watched(), **options)
+            if self.ridge_ < np.inf:
+                result = self._conditional(problem, result.W, sample_weight, options)
         warn_unless_converged(type(self).__name__, result)
         kept = self._keep(result)
-        problem, W = self._solved.problem, self._solved.W
-        rotation, self.dependence_ratio_ = order_columns(problem, W, sample_weight)
+        rotation, self.dependence_ratio_ = order_columns(problem, self._solved.W, sample_weight)
         self.W_ = fixed_signs(self.W_ @ rotation)
         self.result_ = replace(kept, W=self.W_)
         self.n_components_ = q
         self.converged_, self.history_ = result.converged, result.history
         self.n_iter_ = max(result.n_iter, 1)  # the start counts as one
         return self
+
+    def _conditional(self, hsic, W, sample_weight, options):
+        """The maximum of the conditional covariance, by climbs from three starts.
+
+        They are the maximum of HSIC, the gradients of a kernel regression in their own metric, and
+        SAVE; the highest end of loose climbs is climbed on from.
+        """
+        y, q = self._target[0], options["q"]
+        X, gamma = hsic.X, self._regression_gamma(y, sample_weight)
+        given = X, gamma, hsic.kernel, self.ridge_, sample_weight, self.n_jobs
+        problem = ConditionalProblem(*given)
+        narrow = self._regression_gamma(y, sample_weight, 0.5)
+        starts = [W, gradient_plane(X, narrow.F, narrow.s, q)[1], *variance_plane(X, y, q)]
+        loose = dict(q=q, tol=1e-3, max_iter=100, escape=False)
+        view, rows = problem, np.arange(problem.n)
+        if problem.n > START_SUBSAMPLE:
+            rows = np.sort(np.random.default_rng(0).permutation(problem.n)[:START_SUBSAMPLE])
+            view = problem.sample(rows)
+        ends = [ism(view, init=start.astype(X.dtype), **loose) for start in starts]
+        best = max(ends, key=lambda end: end.objective)
+        return ism(problem, init=best.W, callback=self._watched(), **options)
+
+    def _regression_gamma(self, y, sample_weight, width=1.0):
+        """Gamma of the target of a regression; `width` is that of the kernel of a response."""
+        return self._gamma(y, sample_weight)
 
     def _row_weights(self, sample_weight, X, y):
         """The weight of every row (n,), or None where all count alike."""
@@ -204,13 +237,18 @@ class DependentIKDR(Projection):
         kept = np.union1d(np.sort(first)[: CHANCE_ROWS // 2], np.arange(min(CHANCE_ROWS, len(y))))
         rows = np.sort(order[kept])
         X, y, kernel = problem.X[rows], y[rows], problem.kernel.sample(rows)
+        X = X - X.mean(axis=0)
         weight, same = None if weight is None else weight[rows], np.arange(len(rows))
 
         def highest(order, weight_order):
             own = None if weight is None else weight[weight_order]
-            gamma = twin._gamma(y[order], self._row_weights(own, X, y[order]))
-            q = result.W.shape[1]
-            return highest_dependence(X - X.mean(axis=0), gamma.F, gamma.s, kernel, q, self.n_jobs)
+            own = self._row_weights(own, X, y[order])
+            if self.ridge_ == np.inf:
+                given = X, twin._gamma(y[order], own), kernel, self.n_jobs
+                return highest_dependence(Problem(*given), result.W.shape[1])
+            gamma = twin._regression_gamma(y[order], own)
+            given = X, gamma, kernel, self.ridge_, own, self.n_jobs
+            return highest_dependence(ConditionalProblem(*given), result.W.shape[1])
 
         orders = [rng.permutation(len(X)) for _ in range(N_PERMUTATIONS)]
         series = [[highest(same, same), *(highest(order, same) for order in orders)]]

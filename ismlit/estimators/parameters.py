@@ -108,6 +108,7 @@ PARAMETERS = {
     "n_init": WHOLE,
     "normalize": one_of(*NORMALIZE),
     "balanced": BOOL,
+    "ridge": rule(POSITIVE, one_of("auto")),
     "random_features": rule(WHOLE, NONE),
     "weight": NOT_NEGATIVE,
     "n_jobs": rule(ANY_WHOLE, NONE),

@@ -16,10 +16,10 @@ from ismlit.estimators.dependent import COMPONENTS, DependentIKDR
 from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import NONE, check_parameters, is_integer_at_least, rule
 from ismlit.gamma import Gamma, label_gamma, response_gamma
-from ismlit.grams import gram
+from ismlit.grams import column_means, gram
 from ismlit.kernels import Gaussian
 from ismlit.objectives.class_sums import class_gamma
-from ismlit.targets import read_response
+from ismlit.targets import read_response, slice_starts
 
 SLICES = (lambda m: is_integer_at_least(m, 2), "a whole number of at least 2")
 
@@ -43,6 +43,9 @@ class ResponseIKDR(DependentIKDR):
         At least 2. Equal values of y are never parted, so there may be fewer. Of several responses
         each is cut on its own. None: no slices, but a Gaussian kernel of all r responses together,
         each divided by its standard deviation, with the bandwidth sqrt(r).
+    ridge : float or "auto", default=numpy.inf
+        As for `SupervisedIKDR`. With a number the response is seen through a Gaussian kernel, as
+        with n_slices=None, whatever n_slices.
     callback, verbose, random_state
         As for `SupervisedIKDR`.
 
@@ -50,7 +53,7 @@ class ResponseIKDR(DependentIKDR):
     ----------
     W_, dependence_ratio_, feature_importances_, n_components_, component_scores_, mean_, kernel_
         As for `SupervisedIKDR`.
-    converged_, n_iter_, history_, result_
+    converged_, n_iter_, history_, result_, ridge_, ridge_scores_
         As for `SupervisedIKDR`.
     slices_ : array of shape (m,), or list of them, or None
         Values of y at which a new slice begins; m is at most n_slices - 1. Of several responses
@@ -129,15 +132,19 @@ class ResponseIKDR(DependentIKDR):
             raise ValueError(f"{which} is constant: there is nothing for X to say of it")
         if self.n_slices is None:
             self.slices_ = None
-            mean = np.average(Y, axis=0, weights=sample_weight)
-            self._units = column_std(Y, mean, sample_weight)
-            return response_gamma(Y / self._units, Y.shape[1] ** 0.5, sample_weight)
+            self._units = column_std(Y, column_means(Y, sample_weight), sample_weight)
+            return self._regression_gamma(y, sample_weight)
         starts = [slice_starts(column, self.n_slices, sample_weight) for column in Y.T]
         self.slices_ = starts if y.ndim == 2 else starts[0]
         if self.random_features is not None and sample_weight is None and y.ndim == 1:
             return class_gamma(self._slices_of(y)[0], self.balanced)
         parts = [label_gamma(code, self.balanced, sample_weight) for code in self._slices_of(y)]
         return Gamma(np.hstack([part.F for part in parts]), np.hstack([part.s for part in parts]))
+
+    def _regression_gamma(self, y, sample_weight, width=1.0):
+        Y = y.reshape(len(y), -1)
+        units = column_std(Y, column_means(Y, sample_weight), sample_weight)
+        return response_gamma(Y / units, width * Y.shape[1] ** 0.5, sample_weight)
 
     def _target_gram(self, y):
         if self.n_slices is None:
@@ -157,58 +164,3 @@ class ResponseIKDR(DependentIKDR):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def slice_starts(y, n_slices, sample_weight=None):
-    """Cut a response into slices that hold equally many rows, or rows of equal weight.
-
-    Where so many rows share a value that fewer slices come of it than there could be, each next
-    slice takes whole values until it has its share of what is left.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        The response.
-    n_slices : int
-        The most slices.
-    sample_weight : array of shape (n,), optional
-        How much each row counts.
-
-    Returns
-    -------
-    array of shape (m,)
-        The values at which a new slice begins; m is below n_slices.
-
-    Raises
-    ------
-    ValueError
-        If y is constant.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.estimators.response import slice_starts
-    >>> slice_starts(np.arange(10), 5)
-    array([2, 4, 6, 8])
-    >>> slice_starts(np.array([0] * 95 + [1, 2, 3, 4, 5]), 3)  # 95 rows are one slice
-    array([1, 4])
-    """
-    values, codes = np.unique(y, return_inverse=True)
-    if len(values) < 2:
-        raise ValueError("y is constant: there is nothing for X to say of it")
-    counts = np.bincount(codes, weights=sample_weight)
-    total = np.cumsum(counts)
-    shares = np.arange(1, n_slices) * total[-1]  # in units of 1 / n_slices: no whole number rounds
-    starts = np.unique(values[np.searchsorted(total * n_slices, shares, side="right")])
-    starts = starts[starts > values[0]]
-    if len(starts) + 1 >= min(n_slices, len(values)):
-        return starts
-    first = [0]
-    left = total[-1]
-    for slices in range(min(n_slices, len(values)), 1, -1):  # as many are still to be made
-        held = np.cumsum(counts[first[-1] :])
-        most = len(values) - slices + 1 - first[-1]  # values that this one may take
-        taken = min(int(np.searchsorted(held, left / slices)) + 1, most)
-        first.append(first[-1] + taken)
-        left -= held[taken - 1]
-    return values[first[1:]]

@@ -9,10 +9,9 @@ import numpy as np
 from ismlit.estimators.base import all_or_nothing
 from ismlit.estimators.gradient_kdr import ClosedFormReduction
 from ismlit.estimators.parameters import WHOLE, check_parameters, is_integer_at_least
-from ismlit.estimators.response import slice_starts
 from ismlit.geometry.frames import fixed_signs
 from ismlit.messages import warn
-from ismlit.targets import is_response
+from ismlit.targets import is_response, slice_starts
 
 
 class SlicedInverseRegression(ClosedFormReduction):

@@ -97,6 +97,50 @@ def _by_features(X, F, s, sigma, ridge, n_frequencies, random_state):
     return total
 
 
+def gradient_plane(X, F, s, q, *, bandwidth=0.5, ridge=1e-3, n_turns=6, **options):
+    """The leading eigenvectors of `gradient_scatter`, repeated in the metric that it has found.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Samples in rows.
+    F, s : arrays of shape (n, r) and (r,)
+        Targets and their weights.
+    q : int
+        How many eigenvectors.
+    bandwidth : float
+        In median distances of the rows, as the metric of each turn measures them.
+    ridge : float
+        As for `gradient_scatter`.
+    n_turns : int
+        With 1 the metric is that of X.
+    **options : dict
+        As for `gradient_scatter`.
+
+    Returns
+    -------
+    values : array of shape (q,)
+        The largest eigenvalues of the last turn, in the units of X.
+    vectors : array of shape (d, q)
+        Their eigenvectors.
+
+    References
+    ----------
+    Fukumizu and Leng 2014, Gradient-based kernel dimension reduction for regression.
+    Radhakrishnan, Beaglehole, Pandit and Belkin 2024, Mechanism for feature learning in neural
+    networks and backpropagation-free machine learning models.
+    """
+    root = np.eye(X.shape[1])
+    for _ in range(n_turns):
+        Z = X @ root
+        sigma = bandwidth * median_distance(Z)
+        scatter = root @ gradient_scatter(Z, F, s, sigma=sigma, ridge=ridge, **options) @ root
+        values, vectors = eigh(scatter)
+        sizes = np.maximum(values, 0) / max(values.sum(), 1e-300) * len(values)
+        root = (vectors * np.sqrt(sizes)) @ vectors.T
+    return values[::-1][:q], vectors[:, ::-1][:, :q]
+
+
 def gradient_directions(problem, q):
     """Return the leading eigenvectors of `gradient_scatter` for the Gamma of a problem.
 

@@ -6,8 +6,6 @@ import warnings
 
 import numpy as np
 
-from ismlit.gamma import Gamma
-from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism
 
 REFIT = dict(tol=1e-3, max_iter=100, escape=False)
@@ -41,7 +39,7 @@ def permutation(groups, rng):
     return rows
 
 
-def highest_dependence(X, F, s, kernel, q, n_jobs=None):
+def highest_dependence(problem, q):
     """The highest J of all projections to q dimensions, as climbs from two starts find it.
 
     Both starts, Taylor's and the gradient's, are made from the Gamma that is given. So the value
@@ -50,19 +48,14 @@ def highest_dependence(X, F, s, kernel, q, n_jobs=None):
 
     Parameters
     ----------
-    X : array of shape (n, d)
-        Centred.
-    F, s : arrays of shape (n, r) and (r,)
-        Gamma = F diag(s) F'.
-    kernel : Kernel
+    problem : Objective
+        With a Gamma.
     q : int
-    n_jobs : int, optional
 
     Returns
     -------
     float
     """
-    problem = Problem(X, Gamma(F, s), kernel, n_jobs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # not converged; a Phi_0 of zero
         return max(

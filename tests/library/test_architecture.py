@@ -23,13 +23,14 @@ FOLDERS = {
     "kernels": "_base _named",
     "": "messages memory datasets parallel plot targets grams bandwidth gamma dependence",
     "objectives": (
-        "pairs protocol plain normalized class_sums blocks features affinity joint parts"
+        "pairs protocol plain conditional normalized class_sums blocks features affinity "
+        "joint parts"
     ),
     "solvers": "gradient_start lbfgs starts result climb ism certificate permutations alternate",
     "estimators": (
         "scikit parameters validation collections linear weights base importance "
-        "components dependent supervised response clusters extension clustering unsupervised "
-        "semisupervised kdac gradient_kdr sliced_inverse sliced_variance"
+        "gradient_kdr sliced_inverse sliced_variance components dependent supervised response "
+        "clusters extension clustering unsupervised semisupervised kdac"
     ),
     "estimators.network": "layers ridge growth classifier",
     ".": "statistics",

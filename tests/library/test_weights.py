@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ismlit import ResponseIKDR, SupervisedIKDR, label_gamma, median_distance, response_gamma
-from ismlit.estimators.response import slice_starts
 from ismlit.estimators.weights import row_weights
 from ismlit.geometry.frames import projector_distance
+from ismlit.targets import slice_starts
 
 
 @pytest.fixture
