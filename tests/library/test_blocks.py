@@ -27,7 +27,6 @@ from ismlit import (
     label_gamma,
     normalized_hsic,
 )
-from ismlit.estimators.validation import check_label_kind
 from ismlit.geometry.frames import principal_angles
 from ismlit.kernels import Gaussian
 from ismlit.objectives import class_sums
@@ -175,7 +174,7 @@ def test_other_processes_make_the_same_sums():
     rows, blocks = {}, (in_blocks(X, 100, 500), in_blocks(y, 100, 500))
     for scheduler in ("synchronous", "processes"):
         with dask.config.set(scheduler=scheduler, num_workers=2):
-            held = DaskRows(*blocks, np.dtype(float), check_label_kind)
+            held = DaskRows(*blocks, np.dtype(float))
             rows[scheduler] = [*held.visit(_sums, np.ones((5, 4))), held.scatter, held.X]
     for one, other in zip(*rows.values(), strict=True):
         assert_allclose(one, other, rtol=1e-12)
@@ -261,12 +260,11 @@ def test_the_sample_of_blocks_is_drawn_by_the_seed(monkeypatch):
     monkeypatch.setattr("ismlit.objectives.blocks.SAMPLE_ROWS", 50)
     X, y = table(400)
     rows_of = lambda seed: [
-        IterableRows(Blocks(X, y, 150), [150, 250], np.dtype(float), check_label_kind, None, seed),
+        IterableRows(Blocks(X, y, 150), [150, 250], np.dtype(float), None, seed),
         DaskRows(
             in_blocks(X, 300, 100),
             in_blocks(y, 300, 100),
             np.dtype(float),
-            check_label_kind,
             None,
             seed,
         ),

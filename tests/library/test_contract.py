@@ -50,7 +50,10 @@ RESPONSES = [name for name, (_, told) in ESTIMATORS.items() if told in ("respons
 CLOSED = ["gradient", "sliced means", "sliced variances"]
 WEIGHTED = ["supervised", "response", "kernel response"]
 
-pytestmark = pytest.mark.filterwarnings("ignore:component . of:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:component . of:UserWarning"),
+    pytest.mark.filterwarnings("ignore:no bandwidth tried:UserWarning"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -139,7 +139,7 @@ def test_all_directions_leave_nothing_to_choose(views):
         (np.arange(100) % 2, "one row per sample"),
         (np.linspace(0, 1, 120), "Unknown label type"),
         (np.r_[np.nan, np.arange(119) % 2], "NaN"),
-        (np.array(["a", 1] * 60, dtype=object), "all numbers or all strings"),
+        (np.array(["a", 1] * 60, dtype=object), "y mixes numbers and words"),
     ],
 )
 def test_bad_known_labels_are_refused(views, y, words):

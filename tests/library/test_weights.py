@@ -201,7 +201,7 @@ def test_the_weight_of_a_row_is_its_own_times_that_of_its_class(
         (None, {1: -1.0}, "class_weight must be above 0"),
         (None, {1: np.nan}, "class_weight must be above 0"),
         (None, {1: np.inf}, "class_weight must be above 0"),
-        (None, {7: 2.0}, "7"),
+        (None, {7: 2.0}, "not in class_weight"),
     ],
 )
 def test_weights_of_rows_and_of_classes_that_break_a_rule_are_refused(
