@@ -188,7 +188,9 @@ def read_response(y: Any) -> np.ndarray:
     """
     values = read_target(y)
     try:
-        return values.astype(float, copy=False)
+        if np.asarray(y).dtype.kind in "US":
+            raise ValueError(f"got the word {str(values.flat[0])!r} in row 0")
+        return values.astype(float, copy=False)  # objects may be numbers that are written out
     except ValueError as error:
         raise ValueError(
             f"a response must be numbers ({error}); SupervisedIKDR takes class labels"

@@ -310,8 +310,8 @@ def first_visit(block, shared, drawn):
     if not np.isfinite(x).all():
         row, column = np.argwhere(~np.isfinite(x))[0]
         raise ValueError(
-            f"Input X contains {x[row, column]}, in column {column}, row {row} of a block: leave "
-            "such rows out, or fill the gaps"
+            f"Input X contains {'NaN' if np.isnan(x[row, column]) else 'infinity'}, in column "
+            f"{column}, row {row} of a block: leave such rows out, or fill the gaps"
         )
     found = []
     for start in range(0, max(len(x), 1), FEATURE_CHUNK):

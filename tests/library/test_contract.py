@@ -327,7 +327,7 @@ def test_a_failed_refit_leaves_the_estimator_as_it_was(name, how, table, monkeyp
             with pytest.raises(ValueError):
                 model.fit(X + 100, np.ones(len(X)))
     else:
-        work = {"gradient": "gradient_scatter", "network": "Centred"}.get(name)
+        work = {"gradient": "gradient_plane", "network": "Centred"}.get(name)
         if name in CLOSED[1:]:
             monkeypatch.setattr(type(model), "_leading", lambda *_: (_ for _ in ()).throw(Stop()))
         elif work is not None:

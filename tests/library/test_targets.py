@@ -111,7 +111,9 @@ def test_dependence_of_a_gram_matrix_and_a_response_is_refused(rng):
 def test_a_response_may_be_written_out_and_may_not_be_words():
     assert read_response(np.array(["1.5", "2"], object)).tolist() == [1.5, 2.0]
     with pytest.raises(ValueError, match=r"a response must be numbers.*'a'"):
-        read_response(["1", "a"])
+        read_response(np.array(["1", "a"], object))
+    with pytest.raises(ValueError, match=r"a response must be numbers.*the word '1' in row 0"):
+        read_response(["1", "2"])
 
 
 def test_whole_numbers_as_a_response_keep_their_power():
