@@ -12,7 +12,7 @@ from ismlit_book.record.evidence import Evidence
 from ismlit_book.record.ledger import UNCHECKED, VERDICTS, Claim, ClaimError
 
 YES, NO = one_case(True), one_case(False)
-FALSE_HERE, TRUE_HERE = counterexample(False), counterexample(True)
+FALSE_HERE, TRUE_HERE = counterexample(2, 3), counterexample(2, 2)
 PART = recomputed({"cost": False, "NMI": True})
 
 
@@ -22,6 +22,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(checking, "ledger", lambda: rows)
 
 
+MISSED = {"reproduced in part": ["cost"]}
 GOOD = [
     ("holds", [YES], None),
     ("holds", [YES, YES], None),
@@ -64,14 +65,39 @@ BAD = [
 
 @pytest.mark.parametrize(("verdict", "evidence", "against"), GOOD)
 def test_check_accepts_what_carries_the_verdict(tiny, capsys, verdict, evidence, against):
-    check(verdict, *evidence, against=against)
+    check(verdict, *evidence, against=against, missed=MISSED.get(verdict, ()))
     assert capsys.readouterr().out.startswith(f"{verdict}: {verdict} · {evidence[0].known}")
 
 
 @pytest.mark.parametrize(("verdict", "evidence", "against"), BAD)
 def test_check_raises_on_all_else(tiny, verdict, evidence, against):
     with pytest.raises(ClaimError, match="the ledger says"):
-        check(verdict, *evidence, against=against)
+        check(verdict, *evidence, against=against, missed=MISSED.get(verdict, ()))
+
+
+@pytest.mark.parametrize("stated", [[], ["NMI"], ["cost", "NMI"], ["cost", "time"]])
+def test_a_row_in_part_states_which_cells_do_not_come_out(tiny, stated):
+    """So one that turns is noticed wherever the cell runs, and not by its stored output alone."""
+    with pytest.raises(ClaimError, match=r"does not come out is \['cost'\]"):
+        check("reproduced in part", PART, missed=stated)
+
+
+@pytest.mark.parametrize("verdict", ["holds", "reproduced"])
+def test_where_all_comes_out_nothing_is_missed(tiny, verdict):
+    with pytest.raises(ClaimError, match="stated is missed"):
+        check(verdict, recomputed({"cost": True}), missed=["cost"])
+
+
+def test_what_a_note_says_beside_a_counterexample_has_to_hold(tiny, capsys):
+    check("fails", FALSE_HERE, also=one_case(3, 3))
+    assert capsys.readouterr().out == "fails: fails · counterexample: exact\n"
+    for also in ([NO], [YES, NO], [FALSE_HERE]):
+        with pytest.raises(ClaimError, match="beside"):
+            check("fails", FALSE_HERE, also=also)
+    with pytest.raises(ClaimError, match="beside"):
+        check("holds", YES, also=YES)
+    with pytest.raises(TypeError, match="evidence"):
+        check("fails", FALSE_HERE, also=[True])
 
 
 def test_check_wants_a_known_claim_and_evidence(tiny):

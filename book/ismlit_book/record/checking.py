@@ -15,7 +15,7 @@ NUMBERS = "application/vnd.ismlit.numbers+json"
 """Under this type a badge stores, beside what it shows, the numbers that notes read."""
 
 
-def check(*ids_and_evidence, against=None, numbers=None):
+def check(*ids_and_evidence, against=None, also=(), missed=(), numbers=None):
     """Hold evidence against the ledger, and show a badge: one for claims of the same verdict.
 
     Parameters
@@ -26,6 +26,10 @@ def check(*ids_and_evidence, against=None, numbers=None):
     against : Evidence, optional
         For "holds as corrected": the `counterexample` to the printed form. The other evidence is
         for the corrected one.
+    also : Evidence or sequence of Evidence, optional
+        For "fails": what the note says beside its counterexamples.
+    missed : sequence of str, optional
+        For "reproduced in part": the cells that do not come out, no more and no fewer.
     numbers : dict, optional
         Results that the notes of these claims name, {field: text, whole number, or a list of
         those}. They are stored beside the badge, and the notes read them from there.
@@ -47,11 +51,12 @@ def check(*ids_and_evidence, against=None, numbers=None):
     """
     ids = [a for a in ids_and_evidence if isinstance(a, str)]
     evidence = [a for a in ids_and_evidence if not isinstance(a, str)]
-    for value in [*evidence, *([against] if against is not None else [])]:
+    also = [also] if isinstance(also, Evidence) else [*also]
+    for value in [*evidence, *also, *([against] if against is not None else [])]:
         if not isinstance(value, Evidence):
             raise TypeError(f"evidence must be derived(...), drawn(...), ..., got {value!r}")
     told = {name: _as_told(name, value) for name, value in (numbers or {}).items()}
-    found = outcome(evidence, against)
+    found = outcome(evidence, against, also, missed)
     for claim_id in ids:
         if claim_id not in ledger():
             raise ClaimError(f"{claim_id} is not in the ledger; add a row to book/claims")
@@ -72,16 +77,14 @@ def _as_told(name, value):
     raise TypeError(f'{name} must be rounded, as in f"{{value:.2f}}", or whole: got {value!r}')
 
 
-def outcome(evidence, against=None):
-    """The verdicts that evidence can carry, as a tuple; with a reason in it when there is none.
-
-    "Reproduced in part" takes named cells: the badge shows each with its sign, in a text that the
-    notebooks' stored outputs hold, so that one which comes out otherwise than before is noticed.
-    """
+def outcome(evidence, against=None, also=(), missed=()):
+    """The verdicts that evidence can carry, as a tuple; with a reason in it when there is none."""
     kinds = {e.known for e in evidence}
-    failed = "; ".join(e.detail or e.known for e in evidence if not e.holds)
+    failed = "; ".join(e.detail or e.known for e in (*evidence, *also) if not e.holds)
     if not evidence:
         return ("none is given",)
+    if also and (kinds != {"counterexample"} or "counterexample" in {e.known for e in also}):
+        return ("also= stands beside counterexamples, and is none",)
     if against is not None:
         if against.known != "counterexample" or "counterexample" in kinds:
             return ("against the printed form takes a counterexample, the corrected one does not",)
@@ -89,16 +92,28 @@ def outcome(evidence, against=None):
             return ("the printed form holds",)
         return ("holds as corrected",) if not failed else (f"the corrected form fails: {failed}",)
     if kinds == {"counterexample"}:
-        return ("fails",) if not failed else ("the printed form holds",)
+        if not all(e.holds for e in evidence):
+            return ("the printed form holds",)
+        return ("fails",) if not failed else (f"beside it fails: {failed}",)
     if "counterexample" in kinds:
         return ("a counterexample stands beside evidence for the claim",)
+    cells = cells_of(evidence)
+    off = [name for name, comes_out in cells.items() if not comes_out]
+    in_part = any(cells.values()) and all(e.holds or e.cells for e in evidence)
+    if (missed or (in_part and failed)) and set(off) != set(missed):
+        return (f"stated is missed={[*missed]}, and what does not come out is {off}",)
     if not failed:
         return ("holds", "definition", "reproduced")
-    if any(any(e.cells.values()) for e in evidence) and all(e.holds or e.cells for e in evidence):
+    if in_part:
         return ("reproduced in part",)
     if any(e.holds for e in evidence):
         return ("part of it comes out: name its cells, {column: whether it comes out}",)
     return "not reproduced", f"it fails: {failed}"
+
+
+def cells_of(evidence):
+    """The cells of a row, {column: whether it comes out}, from all the evidence for it."""
+    return {name: comes_out for e in evidence for name, comes_out in e.cells.items()}
 
 
 class Badge:
@@ -110,7 +125,7 @@ class Badge:
         best = [e for e in evidence if e.known == self.known]
         self.detail = "; ".join(e.detail for e in best if e.detail)
         self.rejected = sorted({name for e in best for name in e.rejected})
-        self.cells = {name: ok for e in evidence for name, ok in e.cells.items()}
+        self.cells = cells_of(evidence)
         self.steps = [step for e in best for step in e.steps]
 
     def parts(self):

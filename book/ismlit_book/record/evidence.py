@@ -7,14 +7,15 @@ what an experiment stored, `from_print` on the thesis's numbers alone; and `one_
 Each is tried on spoilt variants of itself. One that a variant passes too is refused.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ismlit_book.record import tables
 from ismlit_book.record.draws import KERNELS, SIZES, Draw
+from ismlit_book.record.equality import EvidenceError, NotFiniteError
 from ismlit_book.record.ledger import MARKS
-from ismlit_book.record.statements import as_statement
+from ismlit_book.record.statements import Said, as_statement
 
 KNOWN = tuple(MARKS)
 """How the book can know a claim, from the strongest to the weakest."""
@@ -24,10 +25,6 @@ GENERAL = ("derived", "exhaustive", "drawn")
 
 FEWEST = 100
 """Draws that a general claim needs."""
-
-
-class EvidenceError(ValueError):
-    """Evidence that cannot show what it is meant to show."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ def proof(steps):
     Raises
     ------
     EvidenceError
-        If a step is known from less.
+        If there is no step, or one is known from less.
 
     Examples
     --------
@@ -111,6 +108,8 @@ def proof(steps):
     >>> found.known, found.detail
     ('derived', '2 steps')
     """
+    if not steps:
+        raise EvidenceError("a proof has steps, and here is none")
     for reason, step in steps.items():
         if step.known not in GENERAL:
             raise EvidenceError(f"the step {reason!r} is known from {step.known!r} only")
@@ -147,7 +146,8 @@ def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, sp
     Raises
     ------
     EvidenceError
-        For fewer than 100 cases, or if the hypotheses are met too seldom to find `n`.
+        For fewer than 100 cases; if the hypotheses are met too seldom to find `n`; if the case
+        takes nothing from its draws, or nothing spoilt was tried.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, sp
         raise EvidenceError(f"a general claim needs at least {FEWEST} draws, got {n}")
     make = lambda index, spoil=None: Draw(index, seed, sizes, kernels, spoil)
     met, taken, trial = [], {}, _Trial(tol)
-    offered, index = set(), 0
+    offered, index, was_read = set(), 0, False
     while len(met) < n:
         if index >= 100 * n:
             raise EvidenceError(f"the hypotheses are met in {len(met)} of {index} draws only")
@@ -168,12 +168,15 @@ def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, sp
         outcome = case(draw)
         if outcome is not None:
             met.append(index)
+            was_read |= draw.was_read
             offered |= draw.offered
             for what, value in draw.taken.items():
                 taken.setdefault(what, set()).add(value)
             if not trial.add(outcome):
                 return Evidence("drawn", False, f"fails in draw {index} of seed {seed}")
         index += 1
+    if not was_read:
+        raise EvidenceError("the case takes nothing from its draws: it is one case")
     for spoil in sorted(offered):
         trial.spoil(f"{spoil} input", (case(make(k, spoil)) for k in met))
     for k, wrong in enumerate([spoilt] if callable(spoilt) else spoilt, 1):
@@ -211,6 +214,8 @@ def exhaustive(items, case, *, tol=1e-10, spoilt=()):
     'all 8 cases'
     """
     items, trial = list(items), _Trial(tol)
+    if not items:
+        raise EvidenceError("there is no case to try")
     outcomes = [trial.add(case(item)) for item in items]
     for k, wrong in enumerate([spoilt] if callable(spoilt) else spoilt, 1):
         trial.spoil(f"spoilt case {k}", map(wrong, items))
@@ -272,7 +277,7 @@ def from_print(table, *what, tol=1e-10, spoilt=None):
     return _table("printed", what, tol, spoilt)
 
 
-def counterexample(*printed, tol=1e-10, spoilt=None):
+def counterexample(*printed, tol=1e-10, spoilt=None, never=""):
     """What is printed is false here.
 
     Parameters
@@ -280,7 +285,15 @@ def counterexample(*printed, tol=1e-10, spoilt=None):
     *printed : two sides, or one statement
         As printed: it must come out false.
     spoilt : a statement or a pair, or a callable that returns one, optional
-        A case in which it is true, so that the test can come out otherwise.
+        A case in which it is true, so that the test can come out otherwise. A truth value needs
+        one; of two sides it is seen that the comparison accepts the right one for the left.
+    never : str, optional
+        Why there is no case in which it is true.
+
+    Raises
+    ------
+    EvidenceError
+        If it is false in the spoilt case, too; or if a truth value has neither.
 
     Examples
     --------
@@ -290,13 +303,21 @@ def counterexample(*printed, tol=1e-10, spoilt=None):
     (True, 'exact')
     """
     statement = _statement(printed, tol)
-    rejected = ()
+    if spoilt is None and not never:
+        if isinstance(statement, Said):
+            raise EvidenceError(
+                "a truth value can be false for any reason: give spoilt=, a case in which the"
+                " printed form is true, or say in never= why there is none"
+            )
+        spoilt = replace(statement, left=statement.right)
+        rejected = ()
+    else:
+        rejected = () if never else ("a case in which it is true",)
     if spoilt is not None:
         if not as_statement(spoilt() if callable(spoilt) else spoilt, tol).holds():
             raise EvidenceError("the printed form is false in the spoilt case, too")
-        rejected = ("a case in which it is true",)
-    exact = "exact" if statement.is_exact else ""
-    return Evidence("counterexample", not statement.holds(), exact, rejected)
+    detail = filter(None, ["exact" if statement.is_exact else "", never])
+    return Evidence("counterexample", not statement.holds(), ", ".join(detail), rejected)
 
 
 # ---------------------------------------------------------------- the trying
@@ -324,13 +345,17 @@ class _Trial:
                 if outcome is not None and not as_statement(outcome, self.tol).holds():
                     self.fell[name] = True
                     return
-        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+            if isinstance(error, EvidenceError) and not isinstance(error, NotFiniteError):
+                raise
             self.fell[name] = True
 
     def rejected(self):
         passed = sorted(name for name, fell in self.fell.items() if not fell)
         if passed:
             raise EvidenceError(f"it also accepts what is spoilt: {', '.join(passed)}")
+        if not self.fell:
+            raise EvidenceError("nothing spoilt was tried: give spoilt=, or two sides to compare")
         return tuple(sorted(self.fell))
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ismlit_book.record.equality import is_symbolic, same
+from ismlit_book.record.equality import EvidenceError, is_symbolic, same, scale_of, values
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class AtMost(Sides):
         if is_symbolic(self.left) or is_symbolic(self.right):
             return _is_nonnegative(self.right - self.left)
         left, right = np.broadcast_arrays(*(np.asarray(s, float) for s in (self.left, self.right)))
-        scale = max(np.abs(left).max(initial=0), np.abs(right).max(initial=0))
+        scale = scale_of(left, right)
         return bool(np.all(left - right <= self.tol * scale))
 
     def spoilt(self):
@@ -125,8 +125,12 @@ def as_statement(what, tol=1e-10):
 def _is_nonnegative(difference):
     import sympy as sp
 
-    found = (sp.expand(difference), sp.factor(difference), sp.simplify(difference))
-    return any(form.is_nonnegative for form in found)
+    forms = (f(difference) for f in (sp.expand, sp.factor, sp.simplify))
+    if any(form.is_nonnegative for form in forms):
+        return True
+    if any(sp.re(value) < 0 for value in values(sp.sympify(difference))):
+        return False
+    raise EvidenceError(f"sympy can neither show nor refute that this is >= 0: {difference}")
 
 
 def spoilt_arrays(value):
