@@ -79,7 +79,7 @@ def _list(options):
     for title, claims in rows.by_chapter(chosen).items():
         print(f"\n{title}: {rows.tally(claims)}")
         for claim in claims:
-            kind = how.get(claim.id, ("",))[0]
+            kind = how.get(claim.id, ("no cell",))[0]
             print(f"  {claim.id:30} {claim.verdict:19} {kind:14} {claim.says}")
 
 

@@ -64,9 +64,11 @@ def test_the_table_of_what_is_known_counts_every_claim_once():
     table = cells_.known_by_scope(HOW)
     assert sum(sum(row.values()) for row in table.values()) == len(LEDGER)
     assert list(table) == [*KNOWN, "no cell"] and all(
-        list(r) == list(SCOPES) for r in table.values()
+        list(r) == [*SCOPES, "ours"] for r in table.values()
     )
     assert set(GENERAL) <= set(KNOWN)
+    assert sum(row["ours"] for row in table.values()) == sum(c.is_ours for c in LEDGER.values())
+    assert sum(table["no cell"].values()) == len(cells_.unchecked(HOW))
 
 
 def test_no_evidence_compares_an_expression_with_itself():

@@ -99,12 +99,19 @@ def numbers():
 
 
 def known_by_scope(how=None):
-    """{how known: {scope: number of claims}}; what has no cell comes last, as "no cell"."""
+    """{how known: {scope, or "ours" of this edition: number of claims}}; last comes "no cell"."""
     how = known() if how is None else how
-    table = {key: dict.fromkeys(SCOPES, 0) for key in (*KNOWN, "no cell")}
+    table = {key: dict.fromkeys((*SCOPES, "ours"), 0) for key in (*KNOWN, "no cell")}
     for claim in ledger().values():
-        table[how.get(claim.id, ("no cell",))[0]][claim.scope] += 1
+        column = "ours" if claim.is_ours else claim.scope
+        table[how.get(claim.id, ("no cell",))[0]][column] += 1
     return table
+
+
+def unchecked(how=None):
+    """Claims without a cell, in the order of the ledger."""
+    how = known() if how is None else how
+    return [claim for claim in ledger().values() if claim.id not in how]
 
 
 def unproved(how=None):

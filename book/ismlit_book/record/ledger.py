@@ -142,6 +142,11 @@ class Claim:
     slip: str = ""
     one_case: Filled = Filled()
 
+    @property
+    def is_ours(self):
+        """Whether this edition says it, and neither the thesis nor a paper."""
+        return "new" in self.where.split(", ")
+
     def template(self, sentence):
         """A sentence ("says", "note" or "one_case") as the file has it, fields and marks."""
         return self.__dict__[f"{sentence}, as a template"]
@@ -219,9 +224,26 @@ def by_chapter(claims):
     return {title: here for title, here in found.items() if here}
 
 
+def told_apart(claims=None):
+    """The claims of the thesis and the papers, and those that this edition adds, as two lists."""
+    claims = ledger().values() if claims is None else claims
+    return [c for c in claims if not c.is_ours], [c for c in claims if c.is_ours]
+
+
 def tally(claims=None):
-    """`counts` in words: "3 holds, 1 fails"."""
-    return ", ".join(f"{number} {verdict}" for verdict, number in counts(claims).items())
+    """`counts` in words, this edition's own apart: "3 holds, 1 fails; ours: 2 holds".
+
+    Examples
+    --------
+    >>> from ismlit_book.record.ledger import ledger, tally
+    >>> tally([ledger()[name] for name in ("thm-5.1", "eq-5.2", "new-balanced-gamma")])
+    '1 holds, 1 holds as corrected; ours: 1 holds'
+    """
+    in_words = [
+        ", ".join(f"{number} {verdict}" for verdict, number in counts(part).items())
+        for part in told_apart(claims)
+    ]
+    return "; ours: ".join(in_words).removesuffix("; ours: ").removeprefix("; ")
 
 
 def rests_on(claim_id):
