@@ -80,7 +80,7 @@ def _list(options):
         print(f"\n{title}: {rows.tally(claims)}")
         for claim in claims:
             kind = how.get(claim.id, ("no cell",))[0]
-            print(f"  {claim.id:30} {claim.verdict:19} {kind:14} {claim.says}")
+            print(f"  {claim.id:30} {claim.verdict:19} {kind:23} {claim.says}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pytest
 from ismlit_book import check, counterexample, from_print, one_case, recomputed
 from ismlit_book.record import cells as cells_
 from ismlit_book.record import checking
-from ismlit_book.record.evidence import Evidence
+from ismlit_book.record.evidence import TESTED, Evidence
 from ismlit_book.record.ledger import UNCHECKED, VERDICTS, Claim, ClaimError
 
 YES, NO = one_case(True), one_case(False)
@@ -109,6 +109,32 @@ def test_check_wants_a_known_claim_and_evidence(tiny):
         check("holds as corrected", YES, against=True)
 
 
+@pytest.mark.parametrize(
+    ("kinds", "known"),
+    [
+        (["derived", "derived"], "derived"),
+        (["derived", "one case", "stored"], "derived"),
+        (["derived", "drawn"], TESTED),
+        (["drawn", TESTED, "one case"], TESTED),
+        (["drawn", "exhaustive"], TESTED),
+        (["one case", "stored"], "stored"),
+    ],
+)
+def test_a_badge_says_the_weakest_of_what_is_said_of_all_cases(kinds, known):
+    badge = checking.Badge(("holds",), "holds", [Evidence(kind, True) for kind in kinds])
+    assert badge.known == known
+
+
+def test_tautologies_give_no_verdict(tiny, capsys):
+    """Neither alone nor by lifting what is drawn."""
+    trivial, some = Evidence("derived", True, tautology=True), Evidence("drawn", True)
+    for evidence in ([trivial], [trivial, trivial]):
+        with pytest.raises(ClaimError, match="tautologies"):
+            check("holds", *evidence)
+    check("holds", trivial, some)
+    assert capsys.readouterr().out == "holds: holds · drawn\n"
+
+
 def test_the_badge_says_how_it_is_known_by_the_strongest(tiny, capsys):
     strong = Evidence("drawn", True, "100 draws", ("doubled",))
     check("holds", "definition", YES, strong)
@@ -126,8 +152,12 @@ def test_the_badge_shows_cells_and_steps_and_links_to_the_row(monkeypatch, tmp_p
     badge = checking.Badge(("reproduced in part",), "reproduced in part", [PART])
     assert "cost ✗, NMI ✓" in badge.text() and "cost ✗, NMI ✓" in badge.html()
     assert 'href="../ledger.html#claim-reproduced in part"' in badge.html()
-    proof = Evidence("derived", True, "1 step", steps=("a < b",))
-    assert "<li>a &lt; b</li>" in checking.Badge(("holds",), "holds", [proof]).html()
+    step = Evidence("drawn", True, "120 draws")
+    proof = Evidence("drawn", True, "1 step", steps=(("a < b", step),))
+    assert (
+        "<li>a &lt; b <small>⚄ drawn: 120 draws</small></li>"
+        in checking.Badge(("holds",), "holds", [proof]).html()
+    )
 
 
 def test_claims_of_one_verdict_share_a_badge_and_have_a_line_each():

@@ -17,11 +17,12 @@ from ismlit_book import (
     results,
 )
 from ismlit_book.record.draws import KERNELS, SIZES, Draw
-from ismlit_book.record.evidence import EvidenceError
+from ismlit_book.record.evidence import TESTED, EvidenceError
 
 from ismlit.objectives.plain import Problem
 
 x, y = sp.symbols("x y", real=True)
+n, t = sp.symbols("n t", positive=True, integer=True)
 f = sp.Function("f")
 
 
@@ -190,13 +191,61 @@ def test_proof_needs_steps_that_are_general():
         proof({})
     square = derived((x - y) ** 2, x**2 - 2 * x * y + y**2)
     found = proof({"expand": square, "and again": square})
-    assert (found.known, found.holds, found.steps) == ("derived", True, ("expand", "and again"))
+    assert (found.known, found.holds) == ("derived", True)
+    assert found.steps == (("expand", square), ("and again", square))
     assert not proof({"expand": square, "wrong": derived(x, y)}).holds
     some = drawn(100, lambda draw: (draw.W.T @ draw.W, np.eye(draw.q)))
-    assert proof({"expand": square, "try": some}).detail == "2 steps, 1 of them drawn"
+    tested = proof({"expand": square, "try": some})
+    assert (tested.known, tested.detail) == (TESTED, "2 steps, 1 of them drawn")
+    assert proof({"expand": square, "and": tested}).known == TESTED
+    every = exhaustive(range(1, 9), lambda n: (sum(range(n + 1)), n * (n + 1) / 2))
+    assert proof({"expand": square, "all": every}).known == TESTED
     assert proof({"try": some, "and again": some}).known == "drawn"
     with pytest.raises(EvidenceError, match="one case"):
         proof({"an example": one_case(1, 1)})
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "is_one"),
+    [
+        (n, n + t, True),
+        (n**2, n * (n + 3 * t), True),
+        ((n - t) ** 2, (n + t) ** 2, True),
+        (2 * n * t, n**2 + t**2, False),
+        (1 - sp.exp(-n), 1, False),
+        (0, (x - y) ** 2, False),
+        (x, x + y**2, False),
+    ],
+)
+def test_what_the_signs_of_the_symbols_say_is_a_tautology(left, right, is_one):
+    assert derived(at_most(left, right)).tautology == is_one
+
+
+def test_tautologies_carry_no_proof():
+    trivial, some = derived(at_most(n, n + t)), drawn(100, lambda draw: at_most(1, draw.n))
+    assert proof({"more": trivial, "try": some}).known == "drawn"
+    with pytest.raises(EvidenceError, match="tautologies"):
+        proof({"more": trivial, "and more": derived(at_most(t, n + t))})
+
+
+@pytest.mark.parametrize(
+    ("sides", "size"),
+    [
+        ((x * y, y * x), ""),
+        ((sum(sp.symbols("a_1:4")), sum(sp.symbols("a_3 a_2 a_1"))), "size: a 3"),
+        ((sp.Symbol("m_23") * 2, sp.Symbol("m_23") + sp.Symbol("m_23")), "size: m 2 × 3"),
+        (
+            [at_most(0, sp.Symbol("z1", real=True) ** 2 + sp.Symbol("z2", real=True) ** 2)],
+            "size: z 2",
+        ),
+        ((2 * sp.MatrixSymbol("A", 2, 3), sp.MatrixSymbol("A", 2, 3) * 2), "size: A 2 × 3"),
+        ((2 * sp.MatrixSymbol("A", n, n), sp.MatrixSymbol("A", n, n) * 2), ""),
+    ],
+)
+def test_an_identity_of_fixed_size_says_of_which(sides, size):
+    found = derived(*sides)
+    assert (found.holds, found.detail) == (True, size)
+    assert proof({"a step": found}).detail == "1 step" + (", 1 of fixed size" if size else "")
 
 
 def test_exhaustive_tries_all():

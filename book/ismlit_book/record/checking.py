@@ -8,8 +8,8 @@ from numbers import Integral
 from pathlib import Path
 
 from ismlit_book.files import pages
-from ismlit_book.record.evidence import KNOWN, Evidence
-from ismlit_book.record.ledger import SIGNS, ClaimError, ledger
+from ismlit_book.record.evidence import GENERAL, TESTED, Evidence, known_by
+from ismlit_book.record.ledger import MARKS, SIGNS, ClaimError, ledger
 
 NUMBERS = "application/vnd.ismlit.numbers+json"
 """Under this type a badge stores, beside what it shows, the numbers that notes read."""
@@ -81,8 +81,8 @@ def outcome(evidence, against=None, also=(), missed=()):
     """The verdicts that evidence can carry, as a tuple; with a reason in it when there is none."""
     kinds = {e.known for e in evidence}
     failed = "; ".join(e.detail or e.known for e in (*evidence, *also) if not e.holds)
-    if not evidence:
-        return ("none is given",)
+    if all(e.tautology for e in evidence):
+        return ("none is given, or tautologies",)
     if also and (kinds != {"counterexample"} or "counterexample" in {e.known for e in also}):
         return ("also= stands beside counterexamples, and is none",)
     if against is not None:
@@ -121,9 +121,12 @@ class Badge:
 
     def __init__(self, ids, verdict, evidence):
         self.ids, self.verdict = ids, verdict
-        self.known = min((e.known for e in evidence), key=KNOWN.index)
-        best = [e for e in evidence if e.known == self.known]
-        self.detail = "; ".join(e.detail for e in best if e.detail)
+        self.known = known_by(evidence)
+        general = [e for e in evidence if e.known in GENERAL]
+        best = general or [e for e in evidence if e.known == self.known]
+        mixed = self.known == TESTED and {e.known for e in best} != {TESTED}
+        said = (": ".join(filter(None, (e.known * mixed, e.detail))) for e in best)
+        self.detail = "; ".join(filter(None, dict.fromkeys(said)))
         self.rejected = sorted({name for e in best for name in e.rejected})
         self.cells = cells_of(evidence)
         self.steps = [step for e in best for step in e.steps]
@@ -147,7 +150,11 @@ class Badge:
         links = " ".join(
             f'<a href="{row}{name}"><code>{escape(name)}</code></a>' for name in self.ids
         )
-        steps = "".join(f"<li>{escape(step)}</li>" for step in self.steps)
+        steps = "".join(
+            f"<li>{escape(reason)} <small>{MARKS[step.known]} {step.known}"
+            f"{escape(f': {step.detail}' if step.detail else '')}</small></li>"
+            for reason, step in self.steps
+        )
         more = f"<details><summary>{known}</summary><ol>{steps}</ol></details>" if steps else known
         tail = "".join(f" <small>{part}</small>" for part in rest)
         if self.rejected:

@@ -7,6 +7,8 @@ what an experiment stored, `from_print` on the thesis's numbers alone; and `one_
 Each is tried on spoilt variants of itself. One that a variant passes too is refused.
 """
 
+import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,12 +17,15 @@ from ismlit_book.record import tables
 from ismlit_book.record.draws import KERNELS, SIZES, Draw
 from ismlit_book.record.equality import EvidenceError, NotFiniteError
 from ismlit_book.record.ledger import MARKS
-from ismlit_book.record.statements import Said, as_statement
+from ismlit_book.record.statements import AtMost, Said, as_statement
 
 KNOWN = tuple(MARKS)
 """How the book can know a claim, from the strongest to the weakest."""
 
-GENERAL = ("derived", "exhaustive", "drawn")
+TESTED = "proof with tested steps"
+"""What an argument is known by whose steps are known by more than one kind of evidence."""
+
+GENERAL = ("derived", "exhaustive", TESTED, "drawn")
 """What a claim about all cases needs."""
 
 FEWEST = 100
@@ -43,8 +48,10 @@ class Evidence:
         The spoilt variants, each of which came out otherwise.
     cells : dict
         Of a row of a table, {column: whether it comes out}.
-    steps : tuple of str
-        Of a proof, the reasons.
+    steps : tuple of (str, Evidence)
+        Of a proof, the reasons and what each is known by.
+    tautology : bool
+        Of a derived inequality, whether the signs of its symbols say it already.
     """
 
     known: str
@@ -53,6 +60,7 @@ class Evidence:
     rejected: tuple = ()
     cells: dict = field(default_factory=dict)
     steps: tuple = ()
+    tautology: bool = False
 
 
 # ---------------------------------------------------------------- general
@@ -60,6 +68,10 @@ class Evidence:
 
 def derived(*what):
     """An identity or an inequality between formulas, for every value of their symbols.
+
+    Where the symbols are the entries of arrays it says of which size. An inequality that adds
+    what is non-negative by assumption, such as c <= c + t, is a tautology: it may be a step of a
+    proof, and gives no mark.
 
     Parameters
     ----------
@@ -81,11 +93,65 @@ def derived(*what):
     statement = _statement(what)
     if not statement.is_symbolic:
         raise EvidenceError("there is no symbol in it: it is one case")
-    return _tried("derived", statement)
+    found = _tried("derived", statement)
+    return replace(found, detail=size_of(*what), tautology=_is_tautology(statement))
+
+
+def size_of(*sides):
+    """Of which size a formula is whose symbols are the entries of arrays: "x 3 × 2"; else "".
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> from ismlit_book.record.evidence import size_of
+    >>> size_of(sp.Symbol("x_11") + sp.Symbol("x_32"), sp.Symbol("w1") * sp.Symbol("w2"))
+    'size: w 2, x 3 × 2'
+    """
+    families, seen = {}, set()
+    for side in (part for s in sides for part in (getattr(s, "left", s), getattr(s, "right", s))):
+        seen |= getattr(side, "free_symbols", set())
+    for symbol in seen:
+        shape = getattr(symbol, "shape", ())
+        if shape and all(n.is_number for n in shape):
+            families[str(symbol)] = [tuple(map(int, shape))]
+        elif match := re.fullmatch(r"(.*?[^\d_{])_?\{?(\d+)\}?", str(symbol)):
+            families.setdefault(match[1], []).append(match[2])
+    said = []
+    for name, entries in sorted(families.items()):
+        if isinstance(entries[0], tuple) or all(len(e) == 2 and "0" not in e for e in entries):
+            rows, columns = np.max([[int(k) for k in entry] for entry in entries], axis=0)
+            said += [f"{name} {rows} × {columns}"] if rows * columns > 1 else []
+        elif len(entries) > 1:
+            said.append(f"{name} {len(entries)}")
+    return f"size: {', '.join(said)}" if said else ""
+
+
+def _is_tautology(statement):
+    """Whether the right side is the left one and terms that are products of signed symbols."""
+    import sympy as sp
+
+    if not isinstance(statement, AtMost) or isinstance(statement.right, sp.MatrixBase):
+        return False
+    terms = sp.Add.make_args(sp.expand(statement.right - statement.left))
+    bases = lambda term: (factor.as_base_exp()[0] for factor in sp.Mul.make_args(term))
+    by_assumption = lambda b: (b.is_number or b.is_Symbol) and b.is_nonnegative
+    return all(by_assumption(base) for term in terms for base in bases(term))
+
+
+def known_by(evidence):
+    """What several pieces of evidence, or the steps of a proof, are known by together.
+
+    A claim about all cases is known by the weakest of what is said of all cases: kinds that differ
+    make it a `TESTED` proof. Examples beside that do not count, nor do tautologies.
+    """
+    kinds = {e.known for e in evidence if e.known in GENERAL and not e.tautology}
+    if len(kinds) > 1:
+        return TESTED
+    return kinds.pop() if kinds else min((e.known for e in evidence), key=KNOWN.index)
 
 
 def proof(steps):
-    """A written argument whose steps are checked; known as drawn if all of them are.
+    """A written argument whose steps are checked; what it is known by is `known_by` of them.
 
     Parameters
     ----------
@@ -95,7 +161,7 @@ def proof(steps):
     Raises
     ------
     EvidenceError
-        If there is no step, or one is known from less.
+        If there is no step, or one is known from less; if all of them are tautologies.
 
     Examples
     --------
@@ -113,16 +179,20 @@ def proof(steps):
     for reason, step in steps.items():
         if step.known not in GENERAL:
             raise EvidenceError(f"the step {reason!r} is known from {step.known!r} only")
+    if all(step.tautology for step in steps.values()):
+        raise EvidenceError("its steps are tautologies, which show nothing")
     rejected = sorted({name for step in steps.values() for name in step.rejected})
-    n_drawn = sum(step.known == "drawn" for step in steps.values())
-    detail = f"{len(steps)} steps" + (f", {n_drawn} of them drawn" if n_drawn else "")
-    return Evidence(
-        "drawn" if n_drawn == len(steps) else "derived",
-        all(step.holds for step in steps.values()),
-        detail,
-        tuple(rejected),
-        steps=tuple(steps),
-    )
+    known = known_by(steps.values())
+    count = Counter(step.known for step in steps.values() if step.known != known)
+    weaker = [(n, kind) for kind, n in count.items() if KNOWN.index(kind) > 0]
+    sized = sum(step.detail.startswith("size") for step in steps.values())
+    detail = [
+        f"{len(steps)} step{'s' * (len(steps) > 1)}",
+        *(f"{n} of them {kind}" for n, kind in weaker),
+    ]
+    detail += [f"{sized} of fixed size"] if sized else []
+    holds = all(step.holds for step in steps.values())
+    return Evidence(known, holds, ", ".join(detail), tuple(rejected), steps=tuple(steps.items()))
 
 
 def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, spoilt=()):

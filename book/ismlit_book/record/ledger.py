@@ -25,6 +25,7 @@ VERDICTS = tuple(SIGNS)
 MARKS = {
     "derived": "∎",
     "exhaustive": "∀",
+    "proof with tested steps": "◪",
     "drawn": "⚄",
     "counterexample": "∄",
     "recomputed": "#",
