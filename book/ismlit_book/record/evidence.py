@@ -133,9 +133,9 @@ def _is_tautology(statement):
     if not isinstance(statement, AtMost) or isinstance(statement.right, sp.MatrixBase):
         return False
     terms = sp.Add.make_args(sp.expand(statement.right - statement.left))
-    bases = lambda term: (factor.as_base_exp()[0] for factor in sp.Mul.make_args(term))
-    by_assumption = lambda b: (b.is_number or b.is_Symbol) and b.is_nonnegative
-    return all(by_assumption(base) for term in terms for base in bases(term))
+    factors = (factor.as_base_exp() for term in terms for factor in sp.Mul.make_args(term))
+    plain = lambda base, power: (base.is_number or base.is_Symbol) and power.is_number
+    return all(plain(*factor) and factor[0].is_nonnegative for factor in factors)
 
 
 def known_by(evidence):
