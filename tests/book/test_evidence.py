@@ -201,6 +201,7 @@ def test_proof_needs_steps_that_are_general():
     every = exhaustive(range(1, 9), lambda n: (sum(range(n + 1)), n * (n + 1) / 2))
     assert proof({"expand": square, "all": every}).known == TESTED
     assert proof({"try": some, "and again": some}).known == "drawn"
+    assert proof({"try": some}, cites="Ky Fan").detail == "1 step, and by citation: Ky Fan"
     with pytest.raises(EvidenceError, match="one case"):
         proof({"an example": one_case(1, 1)})
 

@@ -150,13 +150,15 @@ def known_by(evidence):
     return kinds.pop() if kinds else min((e.known for e in evidence), key=KNOWN.index)
 
 
-def proof(steps):
+def proof(steps, cites=""):
     """A written argument whose steps are checked; what it is known by is `known_by` of them.
 
     Parameters
     ----------
     steps : dict
         {the reason in words: evidence}, each `derived`, `exhaustive`, `drawn` or a `proof`.
+    cites : str, optional
+        A theorem of the textbooks that the argument needs and no step tries, in words.
 
     Raises
     ------
@@ -191,6 +193,7 @@ def proof(steps):
         *(f"{n} of them {kind}" for n, kind in weaker),
     ]
     detail += [f"{sized} of fixed size"] if sized else []
+    detail += [f"and by citation: {cites}"] if cites else []
     holds = all(step.holds for step in steps.values())
     return Evidence(known, holds, ", ".join(detail), tuple(rejected), steps=tuple(steps.items()))
 
