@@ -15,6 +15,10 @@ NUMBERS = "application/vnd.ismlit.numbers+json"
 """Under this type a badge stores, beside what it shows, the numbers that notes read."""
 
 
+CHECKED = []
+"""(id, evidence, what stands beside it) of every claim that was checked in this process."""
+
+
 def check(*ids_and_evidence, against=None, also=(), missed=(), numbers=None):
     """Hold evidence against the ledger, and show a badge: one for claims of the same verdict.
 
@@ -63,6 +67,8 @@ def check(*ids_and_evidence, against=None, also=(), missed=(), numbers=None):
         verdict = ledger()[claim_id].verdict
         if verdict not in found:
             raise ClaimError(f"{claim_id}: the ledger says {verdict!r}, the evidence {found}")
+    beside = [*also, *([against] if against is not None else [])]
+    CHECKED.extend((claim_id, evidence, beside) for claim_id in ids)
     by_verdict = groupby(ids, key=lambda claim_id: ledger()[claim_id].verdict)
     badges = [Badge(tuple(alike), verdict, evidence) for verdict, alike in by_verdict]
     _show(badges, {claim_id: told for claim_id in ids} if told else {})

@@ -52,6 +52,9 @@ class Evidence:
         Of a proof, the reasons and what each is known by.
     tautology : bool
         Of a derived inequality, whether the signs of its symbols say it already.
+    compared : tuple
+        The statements, of draws and cases the first one, of a table's row with the names of its
+        cells; what ``python -m ismlit_book ID --run`` shows.
     """
 
     known: str
@@ -61,6 +64,16 @@ class Evidence:
     cells: dict = field(default_factory=dict)
     steps: tuple = ()
     tautology: bool = False
+    compared: tuple = field(default=(), compare=False, repr=False)
+
+    def lines(self):
+        """What was compared, for a reader: a line for each statement or step."""
+        how = ": ".join(filter(None, (self.known, self.detail)))
+        yield how + "".join(f"; {statement}" for statement in self.compared)
+        for reason, step in self.steps:
+            first, *more = step.lines()
+            yield f"  {reason}: {first}"
+            yield from (f"  {line}" for line in more)
 
 
 # ---------------------------------------------------------------- general
@@ -233,7 +246,7 @@ def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, sp
         raise EvidenceError(f"a general claim needs at least {FEWEST} draws, got {n}")
     make = lambda index, spoil=None: Draw(index, seed, sizes, kernels, spoil)
     met, taken, trial = [], {}, _Trial(tol)
-    offered, index, was_read = set(), 0, False
+    offered, index, was_read, first = set(), 0, False, None
     while len(met) < n:
         if index >= 100 * n:
             raise EvidenceError(f"the hypotheses are met in {len(met)} of {index} draws only")
@@ -245,8 +258,10 @@ def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, sp
             offered |= draw.offered
             for what, value in draw.taken.items():
                 taken.setdefault(what, set()).add(value)
+            first = first or as_statement(outcome, tol)
             if not trial.add(outcome):
-                return Evidence("drawn", False, f"fails in draw {index} of seed {seed}")
+                where = f"fails in draw {index} of seed {seed}"
+                return Evidence("drawn", False, where, compared=(as_statement(outcome, tol),))
         index += 1
     if not was_read:
         raise EvidenceError("the case takes nothing from its draws: it is one case")
@@ -256,7 +271,8 @@ def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, sp
         name = getattr(wrong, "__name__", "")
         name = f"spoilt case {k}" if name in ("", "<lambda>") else name.replace("_", " ")
         trial.spoil(name, (wrong(make(i)) for i in range(index)))
-    return Evidence("drawn", True, _family(len(met), taken), trial.rejected())
+    family = _family(len(met), taken)
+    return Evidence("drawn", True, family, trial.rejected(), compared=(f"the first: {first}",))
 
 
 def _family(n, taken):
@@ -390,7 +406,13 @@ def counterexample(*printed, tol=1e-10, spoilt=None, never=""):
         if not as_statement(spoilt() if callable(spoilt) else spoilt, tol).holds():
             raise EvidenceError("the printed form is false in the spoilt case, too")
     detail = filter(None, ["exact" if statement.is_exact else "", never])
-    return Evidence("counterexample", not statement.holds(), ", ".join(detail), rejected)
+    return Evidence(
+        "counterexample",
+        not statement.holds(),
+        ", ".join(detail),
+        rejected,
+        compared=(f"false is {statement}",),
+    )
 
 
 # ---------------------------------------------------------------- the trying
@@ -439,7 +461,7 @@ def _statement(what, tol=1e-10):
 def _tried(known, statement, spoilt=None):
     """Evidence from one statement, whose spoilt variants must all be false."""
     if not statement.holds():
-        return Evidence(known, False)
+        return Evidence(known, False, compared=(statement,))
     variants = {how: s.holds() for how, s in statement.spoilt().items()}
     if spoilt is not None:
         tol = getattr(statement, "tol", 1e-10)
@@ -447,13 +469,15 @@ def _tried(known, statement, spoilt=None):
     passed = [how for how, accepted in variants.items() if accepted]
     if passed:
         raise EvidenceError(f"it also accepts what is spoilt: {', '.join(passed)}")
-    return Evidence(known, True, rejected=tuple(variants))
+    return Evidence(known, True, rejected=tuple(variants), compared=(statement,))
 
 
 def _table(known, what, tol, spoilt):
     if len(what) == 1 and isinstance(what[0], dict):
-        cells = {name: bool(as_statement(v, tol).holds()) for name, v in what[0].items()}
-        return Evidence(known, all(cells.values()), cells=cells)
+        row = {name: as_statement(v, tol) for name, v in what[0].items()}
+        cells = {name: bool(statement.holds()) for name, statement in row.items()}
+        said = tuple(f"{name}: {statement}" for name, statement in row.items())
+        return Evidence(known, all(cells.values()), cells=cells, compared=said)
     return _tried(known, _statement(what, tol), spoilt)
 
 

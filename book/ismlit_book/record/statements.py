@@ -32,9 +32,14 @@ class Sides:
         exact = lambda s: is_symbolic(s) or np.asarray(s).dtype.kind in "biuO"
         return exact(self.left) and exact(self.right)
 
+    def __str__(self):
+        return f"{in_short(self.left)} {self.sign} {in_short(self.right)}"
+
 
 class Equal(Sides):
     """Two sides are the same, arrays to `tol` of their scale."""
+
+    sign = "="
 
     def holds(self):
         """Whether it comes out."""
@@ -48,6 +53,8 @@ class Equal(Sides):
 
 class AtMost(Sides):
     """The left side is nowhere above the right one, to `tol` of their scale."""
+
+    sign = "<="
 
     def holds(self):
         """Whether it comes out; of formulas, whether sympy sees the difference as non-negative."""
@@ -76,6 +83,31 @@ class Said:
     def spoilt(self):
         """Nothing."""
         return {}
+
+    def __str__(self):
+        return f"a truth value, {self.value}"
+
+
+def in_short(value, most=60):
+    """A formula or an array in a line, cut where it is long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit_book.record.statements import in_short
+    >>> in_short(2.0), in_short(np.arange(12.0).reshape(3, 4))
+    ('2', '[0, 1, 2, ...] (3 x 4)')
+    """
+    if is_symbolic(value):
+        text = " ".join(str(value).split())
+        return text if len(text) <= most else f"{text[:most]} ..."
+    array = np.asarray(value, dtype=float)
+    numbers = [f"{number:.6g}" for number in array.ravel()[:3]]
+    if array.ndim == 0:
+        return numbers[0]
+    more = ["..."] if array.size > 3 else []
+    shape = f" ({' x '.join(map(str, array.shape))})" if array.size > 3 else ""
+    return f"[{', '.join(numbers + more)}]{shape}"
 
 
 def at_most(left, right, tol=1e-10):
