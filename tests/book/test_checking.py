@@ -132,7 +132,8 @@ def test_tautologies_give_no_verdict(tiny, capsys):
         with pytest.raises(ClaimError, match="tautologies"):
             check("holds", *evidence)
     check("holds", trivial, some)
-    assert capsys.readouterr().out == "holds: holds · drawn\n"
+    check("holds", trivial, YES)
+    assert capsys.readouterr().out == "holds: holds · drawn\nholds: holds · one case\n"
 
 
 def test_the_badge_says_how_it_is_known_by_the_strongest(tiny, capsys):

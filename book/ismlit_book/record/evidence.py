@@ -157,10 +157,9 @@ def known_by(evidence):
     A claim about all cases is known by the weakest of what is said of all cases: kinds that differ
     make it a `TESTED` proof. Examples beside that do not count, nor do tautologies.
     """
-    kinds = {e.known for e in evidence if e.known in GENERAL and not e.tautology}
-    if len(kinds) > 1:
-        return TESTED
-    return kinds.pop() if kinds else min((e.known for e in evidence), key=KNOWN.index)
+    kinds = {e.known for e in evidence if not e.tautology}
+    general = kinds & {*GENERAL}
+    return TESTED if len(general) > 1 else min(general or kinds, key=KNOWN.index)
 
 
 def proof(steps, cites=""):
