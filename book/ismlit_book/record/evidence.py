@@ -52,9 +52,9 @@ class Evidence:
         Of a proof, the reasons and what each is known by.
     tautology : bool
         Of a derived inequality, whether the signs of its symbols say it already.
-    compared : tuple
-        The statements, of draws and cases the first one, of a table's row with the names of its
-        cells; what ``python -m ismlit_book ID --run`` shows.
+    compared : tuple of (str, statement)
+        Words and what they are said of: of draws the first one, of a table's row its cells by
+        name; what ``python -m ismlit_book ID --run`` shows.
     """
 
     known: str
@@ -69,7 +69,7 @@ class Evidence:
     def lines(self):
         """What was compared, for a reader: a line for each statement or step."""
         how = ": ".join(filter(None, (self.known, self.detail)))
-        yield how + "".join(f"; {statement}" for statement in self.compared)
+        yield how + "".join(f"; {words}{statement}" for words, statement in self.compared)
         for reason, step in self.steps:
             first, *more = step.lines()
             yield f"  {reason}: {first}"
@@ -260,7 +260,7 @@ def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, sp
             first = first or as_statement(outcome, tol)
             if not trial.add(outcome):
                 where = f"fails in draw {index} of seed {seed}"
-                return Evidence("drawn", False, where, compared=(as_statement(outcome, tol),))
+                return Evidence("drawn", False, where, compared=(("", as_statement(outcome, tol)),))
         index += 1
     if not was_read:
         raise EvidenceError("the case takes nothing from its draws: it is one case")
@@ -271,7 +271,7 @@ def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, sp
         name = f"spoilt case {k}" if name in ("", "<lambda>") else name.replace("_", " ")
         trial.spoil(name, (wrong(make(i)) for i in range(index)))
     family = _family(len(met), taken)
-    return Evidence("drawn", True, family, trial.rejected(), compared=(f"the first: {first}",))
+    return Evidence("drawn", True, family, trial.rejected(), compared=(("the first: ", first),))
 
 
 def _family(n, taken):
@@ -410,7 +410,7 @@ def counterexample(*printed, tol=1e-10, spoilt=None, never=""):
         not statement.holds(),
         ", ".join(detail),
         rejected,
-        compared=(f"false is {statement}",),
+        compared=(("false is ", statement),),
     )
 
 
@@ -460,7 +460,7 @@ def _statement(what, tol=1e-10):
 def _tried(known, statement, spoilt=None):
     """Evidence from one statement, whose spoilt variants must all be false."""
     if not statement.holds():
-        return Evidence(known, False, compared=(statement,))
+        return Evidence(known, False, compared=(("", statement),))
     variants = {how: s.holds() for how, s in statement.spoilt().items()}
     if spoilt is not None:
         tol = getattr(statement, "tol", 1e-10)
@@ -468,14 +468,14 @@ def _tried(known, statement, spoilt=None):
     passed = [how for how, accepted in variants.items() if accepted]
     if passed:
         raise EvidenceError(f"it also accepts what is spoilt: {', '.join(passed)}")
-    return Evidence(known, True, rejected=tuple(variants), compared=(statement,))
+    return Evidence(known, True, rejected=tuple(variants), compared=(("", statement),))
 
 
 def _table(known, what, tol, spoilt):
     if len(what) == 1 and isinstance(what[0], dict):
         row = {name: as_statement(v, tol) for name, v in what[0].items()}
         cells = {name: bool(statement.holds()) for name, statement in row.items()}
-        said = tuple(f"{name}: {statement}" for name, statement in row.items())
+        said = tuple((f"{name}: ", statement) for name, statement in row.items())
         return Evidence(known, all(cells.values()), cells=cells, compared=said)
     return _tried(known, _statement(what, tol), spoilt)
 

@@ -99,6 +99,9 @@ def in_short(value, most=60):
     ('2', '[0, 1, 2, ...] (3 x 4)')
     """
     if is_symbolic(value):
+        short = getattr(value, "is_Rational", False) and max(abs(value.p), value.q) < 1e6
+        if getattr(value, "is_number", False) and not short:
+            value = value.evalf(6)
         text = " ".join(str(value).split())
         return text if len(text) <= most else f"{text[:most]} ..."
     array = np.asarray(value, dtype=float)
