@@ -1,6 +1,9 @@
 """List claims by chapter and verdict; say all about one; run its check again."""
 
 import argparse
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, metadata
+from urllib.parse import quote
 
 try:
     import yaml  # noqa: F401
@@ -21,6 +24,8 @@ def describe(claim_id):
     yield f"{claim.id}: {claim.verdict}{slip}"
     yield f"  {claim.where}; {rows.TITLES[claim.chapter]}"
     yield f"  says   {claim.says}"
+    if claim.prints:
+        yield f"  prints {claim.prints}"
     yield f"  scope  {claim.scope}"
     yield f"  known  {', '.join(filter(None, known().get(claim_id, ('no cell',))))}"
     if claim.note:
@@ -28,8 +33,31 @@ def describe(claim_id):
     for name, ids in (("uses", claim.uses), ("used by", rows.used_by(claim_id))):
         if ids:
             yield f"  {name:6} {', '.join(ids)}"
+    if site := _site():
+        yield f"  page   {site}book/claims/{quote(claim_id)}.html"
     for path, heading in dict.fromkeys((place.path, place.heading) for place in where):
         yield f"  cell   book/{path.as_posix()}, {heading}"
+
+
+def _site():
+    """Where the book is served, as the library's metadata say; "" where they do not."""
+    with suppress(PackageNotFoundError):
+        urls = metadata("ismlit").get_all("Project-URL") or ()
+        return next((u.split(", ")[1] for u in urls if u.startswith("Documentation")), "")
+    return ""
+
+
+def _meant(parser, words):
+    """Ids of the claims that are asked for; where there is none, those that may be meant."""
+    if whole := rows.named(" ".join(words)):
+        return [whole]
+    for word in words:
+        if not rows.named(word):
+            name = word if rows.ledger().keys() & {*words} else " ".join(words)
+            near = [f"  {i:24} {rows.ledger()[i].says}"[:100] for i in rows.like(name)]
+            hint = ["; did you mean", *near] if near else [""]
+            parser.exit(2, f"error: not in the ledger: {name}" + "\n".join(hint) + "\n")
+    return [*map(rows.named, words)]
 
 
 FILTERS = ("chapter", "verdict", "scope", "slip")
@@ -38,7 +66,7 @@ FILTERS = ("chapter", "verdict", "scope", "slip")
 def main(arguments=None):
     """List claims by chapter and verdict; say all about one; run its check again."""
     parser = argparse.ArgumentParser(prog="python -m ismlit_book", description=main.__doc__)
-    parser.add_argument("id", nargs="*", help="say all about these claims")
+    parser.add_argument("id", nargs="*", help="say all about these: eq-5.2, theorem 6.1, (5.2)")
     parser.add_argument("--run", action="store_true", help="run their cells again")
     parser.add_argument("--chapter", choices=rows.TITLES, help="only claims of this part")
     parser.add_argument("--verdict", choices=rows.VERDICTS, help="only claims with this verdict")
@@ -47,9 +75,7 @@ def main(arguments=None):
     parser.add_argument("--slip", choices=rows.SLIPS, help="only claims with this fault in print")
     parser.add_argument("--find", default="", help="only claims that contain this text")
     options = parser.parse_args(arguments)
-    unknown = [claim_id for claim_id in options.id if claim_id not in rows.ledger()]
-    if unknown:
-        parser.error(f"not in the ledger: {', '.join(unknown)}")
+    asked = _meant(parser, options.id) if options.id else []
     if options.run and not options.id:
         parser.error("--run needs the id of a claim")
     chosen = [vars(options)[name] for name in (*FILTERS, "known", "find")]
@@ -57,8 +83,12 @@ def main(arguments=None):
         parser.error("either ids, or --chapter, --verdict, --known, --scope, --slip and --find")
     if not options.id:
         _list(options)
-    for claim_id in options.id:
+    for claim_id in asked:
         print("\n".join(describe(claim_id)))
+        number = claim_id.partition("-")[2]
+        others = [i for i in rows.like(number) if i != claim_id and claim_id == f"eq-{number}"]
+        if others:
+            print(f"  of the same number: {', '.join(others)}")
         if options.run:
             try:
                 rerun(claim_id)
@@ -79,8 +109,8 @@ def _list(options):
     for title, claims in rows.by_chapter(chosen).items():
         print(f"\n{title}: {rows.tally(claims)}")
         for claim in claims:
-            kind = how.get(claim.id, ("",))[0]
-            print(f"  {claim.id:30} {claim.verdict:19} {kind:14} {claim.says}")
+            kind = how.get(claim.id, ("no cell",))[0]
+            print(f"  {claim.id:30} {claim.verdict:19} {kind:23} {claim.says}")
 
 
 if __name__ == "__main__":

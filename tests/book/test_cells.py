@@ -64,9 +64,11 @@ def test_the_table_of_what_is_known_counts_every_claim_once():
     table = cells_.known_by_scope(HOW)
     assert sum(sum(row.values()) for row in table.values()) == len(LEDGER)
     assert list(table) == [*KNOWN, "no cell"] and all(
-        list(r) == list(SCOPES) for r in table.values()
+        list(r) == [*SCOPES, "ours"] for r in table.values()
     )
     assert set(GENERAL) <= set(KNOWN)
+    assert sum(row["ours"] for row in table.values()) == sum(c.is_ours for c in LEDGER.values())
+    assert sum(table["no cell"].values()) == len(cells_.unchecked(HOW))
 
 
 def test_no_evidence_compares_an_expression_with_itself():
@@ -95,6 +97,19 @@ def test_an_expression_compared_with_itself_is_found():
         "derived(f(x), f(x))"
     ]
     assert list(compared_with_itself("derived(f(x), f(y))")) == []
+
+
+def test_the_steps_of_a_proof_are_read_from_its_badge(tmp_path, monkeypatch):
+    step = Evidence("drawn", True, "120 draws")
+    proof = Evidence("drawn", True, "1 step", steps=(("a < b", step),))
+    badges = [Badge(("eq-1", "eq-2"), "holds", [proof]), Badge(("eq-3",), "holds", [step])]
+    html = [badge.html() for badge in badges]
+    cell = dict(cell_type="code", source=[], outputs=[{"data": {"text/html": html}}])
+    (tmp_path / "one.ipynb").write_text(json.dumps(dict(cells=[cell])), encoding="utf-8")
+    monkeypatch.setattr(cells_, "pages", lambda: tmp_path)
+    found = cells_.proofs()
+    assert [*found] == ["eq-1", "eq-2"]
+    assert found["eq-1"] == "<ol><li>a &lt; b <small>⚄ drawn: 120 draws</small></li></ol>"
 
 
 def test_known_is_read_from_badges_and_the_strongest_counts(tmp_path, monkeypatch):
@@ -131,7 +146,34 @@ def test_rerun_runs_up_to_the_cell_and_shows_its_outcome(tmp_path, monkeypatch, 
     before = "from ismlit_book import check, one_case\nx = 2\nprint('not shown')"
     book_of(tmp_path, monkeypatch, before, "check('eq-1', one_case(x, 2))", "raise SystemExit")
     cells_.rerun("eq-1")
-    assert capsys.readouterr().out == "eq-1: holds · one case · rejected: doubled, negated\n"
+    assert capsys.readouterr().out.splitlines() == [
+        "eq-1: holds · one case · rejected: doubled, negated",
+        "eq-1: compared was",
+        "  one case; 2 = 2",
+    ]
+
+
+STEPS = """
+import sympy as sp
+from ismlit_book import at_most, check, derived, drawn, proof, recomputed
+
+x = sp.Symbol("x", real=True)
+square = derived((x + 1) ** 2, x**2 + 2 * x + 1)
+sizes = drawn(100, lambda draw: at_most([draw.q, 1, 1, 1], [draw.d, 2, 2, 2]))
+"""
+
+
+def test_rerun_says_what_each_step_compared(tmp_path, monkeypatch, capsys):
+    steps = 'check("eq-1", proof({"a square": square, "sizes": sizes}), recomputed({"a": (2, 2)}))'
+    book_of(tmp_path, monkeypatch, STEPS, steps)
+    cells_.rerun("eq-1")
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "eq-1: compared was",
+        "  proof with tested steps: 2 steps, 1 of them drawn",
+        "    a square: derived; (x + 1)**2 = x**2 + 2*x + 1",
+        "    sizes: drawn: 100 draws, 3 sizes; the first: [1, 1, 1, ...] (4) <= [2, 2, 2, ...] (4)",
+        "  recomputed; a: 2 = 2",
+    ]
 
 
 def test_rerun_raises_when_the_outcome_has_changed(tmp_path, monkeypatch):

@@ -8,11 +8,11 @@ import pytest
 from ismlit_book import check, counterexample, from_print, one_case, recomputed
 from ismlit_book.record import cells as cells_
 from ismlit_book.record import checking
-from ismlit_book.record.evidence import Evidence
+from ismlit_book.record.evidence import TESTED, Evidence
 from ismlit_book.record.ledger import UNCHECKED, VERDICTS, Claim, ClaimError
 
 YES, NO = one_case(True), one_case(False)
-FALSE_HERE, TRUE_HERE = counterexample(False), counterexample(True)
+FALSE_HERE, TRUE_HERE = counterexample(2, 3), counterexample(2, 2)
 PART = recomputed({"cost": False, "NMI": True})
 
 
@@ -22,6 +22,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(checking, "ledger", lambda: rows)
 
 
+MISSED = {"reproduced in part": ["cost"]}
 GOOD = [
     ("holds", [YES], None),
     ("holds", [YES, YES], None),
@@ -64,14 +65,39 @@ BAD = [
 
 @pytest.mark.parametrize(("verdict", "evidence", "against"), GOOD)
 def test_check_accepts_what_carries_the_verdict(tiny, capsys, verdict, evidence, against):
-    check(verdict, *evidence, against=against)
+    check(verdict, *evidence, against=against, missed=MISSED.get(verdict, ()))
     assert capsys.readouterr().out.startswith(f"{verdict}: {verdict} · {evidence[0].known}")
 
 
 @pytest.mark.parametrize(("verdict", "evidence", "against"), BAD)
 def test_check_raises_on_all_else(tiny, verdict, evidence, against):
     with pytest.raises(ClaimError, match="the ledger says"):
-        check(verdict, *evidence, against=against)
+        check(verdict, *evidence, against=against, missed=MISSED.get(verdict, ()))
+
+
+@pytest.mark.parametrize("stated", [[], ["NMI"], ["cost", "NMI"], ["cost", "time"]])
+def test_a_row_in_part_states_which_cells_do_not_come_out(tiny, stated):
+    """So one that turns is noticed wherever the cell runs, and not by its stored output alone."""
+    with pytest.raises(ClaimError, match=r"does not come out is \['cost'\]"):
+        check("reproduced in part", PART, missed=stated)
+
+
+@pytest.mark.parametrize("verdict", ["holds", "reproduced"])
+def test_where_all_comes_out_nothing_is_missed(tiny, verdict):
+    with pytest.raises(ClaimError, match="stated is missed"):
+        check(verdict, recomputed({"cost": True}), missed=["cost"])
+
+
+def test_what_a_note_says_beside_a_counterexample_has_to_hold(tiny, capsys):
+    check("fails", FALSE_HERE, also=one_case(3, 3))
+    assert capsys.readouterr().out == "fails: fails · counterexample: exact\n"
+    for also in ([NO], [YES, NO], [FALSE_HERE]):
+        with pytest.raises(ClaimError, match="beside"):
+            check("fails", FALSE_HERE, also=also)
+    with pytest.raises(ClaimError, match="beside"):
+        check("holds", YES, also=YES)
+    with pytest.raises(TypeError, match="evidence"):
+        check("fails", FALSE_HERE, also=[True])
 
 
 def test_check_wants_a_known_claim_and_evidence(tiny):
@@ -81,6 +107,33 @@ def test_check_wants_a_known_claim_and_evidence(tiny):
         check("holds", True)
     with pytest.raises(TypeError, match="evidence"):
         check("holds as corrected", YES, against=True)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "known"),
+    [
+        (["derived", "derived"], "derived"),
+        (["derived", "one case", "stored"], "derived"),
+        (["derived", "drawn"], TESTED),
+        (["drawn", TESTED, "one case"], TESTED),
+        (["drawn", "exhaustive"], TESTED),
+        (["one case", "stored"], "stored"),
+    ],
+)
+def test_a_badge_says_the_weakest_of_what_is_said_of_all_cases(kinds, known):
+    badge = checking.Badge(("holds",), "holds", [Evidence(kind, True) for kind in kinds])
+    assert badge.known == known
+
+
+def test_tautologies_give_no_verdict(tiny, capsys):
+    """Neither alone nor by lifting what is drawn."""
+    trivial, some = Evidence("derived", True, tautology=True), Evidence("drawn", True)
+    for evidence in ([trivial], [trivial, trivial]):
+        with pytest.raises(ClaimError, match="tautologies"):
+            check("holds", *evidence)
+    check("holds", trivial, some)
+    check("holds", trivial, YES)
+    assert capsys.readouterr().out == "holds: holds · drawn\nholds: holds · one case\n"
 
 
 def test_the_badge_says_how_it_is_known_by_the_strongest(tiny, capsys):
@@ -100,8 +153,12 @@ def test_the_badge_shows_cells_and_steps_and_links_to_the_row(monkeypatch, tmp_p
     badge = checking.Badge(("reproduced in part",), "reproduced in part", [PART])
     assert "cost ✗, NMI ✓" in badge.text() and "cost ✗, NMI ✓" in badge.html()
     assert 'href="../ledger.html#claim-reproduced in part"' in badge.html()
-    proof = Evidence("derived", True, "1 step", steps=("a < b",))
-    assert "<li>a &lt; b</li>" in checking.Badge(("holds",), "holds", [proof]).html()
+    step = Evidence("drawn", True, "120 draws")
+    proof = Evidence("drawn", True, "1 step", steps=(("a < b", step),))
+    assert (
+        "<li>a &lt; b <small>⚄ drawn: 120 draws</small></li>"
+        in checking.Badge(("holds",), "holds", [proof]).html()
+    )
 
 
 def test_claims_of_one_verdict_share_a_badge_and_have_a_line_each():

@@ -3,7 +3,7 @@
 import pytest
 from ismlit_book.__main__ import main
 from ismlit_book.record.cells import known
-from ismlit_book.record.ledger import TITLES, ledger
+from ismlit_book.record.ledger import TITLES, ledger, named, title
 
 LEDGER = ledger()
 WANTED = ("one case", "definition")
@@ -34,8 +34,56 @@ def test_command_line_lists_by_how_it_is_known_scope_and_slip(capsys):
 def test_command_line_describes_one(capsys):
     main(["eq-5.2"])
     out = capsys.readouterr().out
-    for part in (LEDGER["eq-5.2"].says, "uses   eq-5.1", "cor-1", "book/record/5.3.ipynb"):
+    eq = LEDGER["eq-5.2"]
+    for part in (eq.says, eq.prints, "uses   eq-5.1", "cor-1", "book/record/5.3.ipynb"):
         assert part in out
+    assert "book/claims/eq-5.2.html" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "claim_id"),
+    [
+        ("5.2", "eq-5.2"),
+        ("(C.73)", "eq-C.73"),
+        ("eq5.2", "eq-5.2"),
+        ("equation d.49", "eq-D.49"),
+        ("theorem 6.1", "thm-6.1"),
+        ("Thm. 6.1", "thm-6.1"),
+        ("Lemma d.4", "lem-D.4"),
+        ("algorithm 4", "alg-4"),
+        ("Table 5.3: linear", "tab-5.3-linear"),
+        ("NeurIPS: 79", "neurips-79"),
+        ("two samples rise", "new-two-samples-rise"),
+    ],
+)
+def test_a_claim_is_found_as_a_reader_writes_it(words, claim_id, capsys):
+    main(words.split())
+    assert capsys.readouterr().out.startswith(f"{claim_id}: ")
+    assert all(named(claim_id) == claim_id == named(title(claim_id)) for claim_id in LEDGER)
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("table 5.3", "tab-5.3-gaussian"),
+        ("6.99", "eq-6.9"),
+        ("new-ism-two-cycl", "new-ism-two-cycle"),
+        ("theorm 5.1", "thm-5.1"),
+        ("eigengap", "eq-C.73"),
+    ],
+)
+def test_what_is_not_found_is_asked_for(words, wanted, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(words.split())
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: not in the ledger: {words}; did you mean\n")
+    assert wanted in error.split() and len(error.splitlines()) < 10
+
+
+def test_a_number_names_what_else_bears_it(capsys):
+    main(["5.1"])
+    (line,) = [s for s in capsys.readouterr().out.splitlines() if "of the same number" in s]
+    assert {"thm-5.1", "tab-5.1-gaussian"} <= {*line.replace(",", "").split()}
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,12 @@ from ismlit_book import (
     results,
 )
 from ismlit_book.record.draws import KERNELS, SIZES, Draw
-from ismlit_book.record.evidence import EvidenceError
+from ismlit_book.record.evidence import TESTED, EvidenceError
 
 from ismlit.objectives.plain import Problem
 
 x, y = sp.symbols("x y", real=True)
+n, t = sp.symbols("n t", positive=True, integer=True)
 f = sp.Function("f")
 
 
@@ -55,18 +56,38 @@ def test_drawn_refuses_too_few_and_hypotheses_that_are_never_met():
 @pytest.mark.parametrize(
     ("case", "what"),
     [
-        (lambda draw: (0 * draw.n, 0), None),
         (lambda draw: at_most(draw.n, draw.n), "turned round"),
         (lambda draw: bool(np.all(draw.spoilable(draw.X) < 1e9)), "doubled input"),
         (lambda draw: equal(draw.X, draw.X, tol=10), "negated"),
     ],
 )
 def test_drawn_refuses_a_case_that_accepts_what_is_spoilt(case, what):
-    if what is None:
-        assert drawn(100, case).rejected == ()  # 0 = 0 has nothing to spoil, and says so
-        return
     with pytest.raises(EvidenceError, match=what):
         drawn(100, case)
+
+
+@pytest.mark.parametrize(
+    ("case", "what"),
+    [
+        (lambda draw: (2.0, 1 + 1), "one case"),
+        (lambda draw: True, "one case"),
+        (lambda draw: (0 * draw.n, 0), "nothing spoilt"),
+        (lambda draw: bool(draw.X.size), "nothing spoilt"),
+        (lambda draw: (draw.X[:0], draw.X[:0]), "empty"),
+        (lambda draw: (draw.X / np.inf * np.inf, draw.X), "not finite"),
+    ],
+)
+def test_drawn_refuses_a_case_that_could_not_fail(case, what):
+    with pytest.raises(EvidenceError, match=what), np.errstate(invalid="ignore"):
+        drawn(100, case)
+
+
+@pytest.mark.parametrize("name", ["X", "y", "W", "Z", "Gamma", "kernel", "rng", "n", "q"])
+def test_a_draw_notes_that_something_was_taken(name):
+    draw = Draw(3)
+    assert not draw.was_read
+    getattr(draw, name)
+    assert draw.was_read
 
 
 def test_drawn_tries_a_spoilt_case_by_hand():
@@ -133,6 +154,31 @@ def test_derived_inequality():
     assert not derived(at_most(x**2 + y**2, 2 * x * y)).holds
 
 
+UNDECIDED = [
+    (x**2 - 2 * x + 2, "refute that this is >= 0"),
+    (sp.atan(sp.Abs(x) + 1) + sp.atan(1 / (sp.Abs(x) + 1)), "refute that this is zero"),
+]
+
+
+@pytest.mark.parametrize("known", [derived, counterexample, one_case])
+def test_what_sympy_cannot_decide_shows_nothing(known):
+    """(x - 1)² + 1 is positive, and atan(t) + atan(1/t) is pi/2 for t > 0: both are true."""
+    (square, positive), (angle, zero) = UNDECIDED
+    with pytest.raises(EvidenceError, match=positive):
+        known(at_most(0, square))
+    with pytest.raises(EvidenceError, match=zero):
+        known(angle, sp.pi / 2)
+
+
+def test_a_formula_is_refuted_only_where_its_symbols_may_be():
+    """cos(2 pi k) = 1 for whole k, sqrt(t²) = -t for negative t; nowhere else."""
+    k, t = sp.Symbol("k", integer=True), sp.Symbol("t", negative=True)
+    assert derived(sp.cos(2 * sp.pi * k) + k, 1 + k).holds
+    assert derived(sp.sqrt(t**2), -t).holds
+    assert not derived(sp.sqrt(x**2), -x).holds
+    assert not derived(at_most(0, x)).holds and derived(at_most(t, 0)).holds
+
+
 def test_derived_refuses_one_case():
     with pytest.raises(EvidenceError, match="one case"):
         derived(sp.Integer(4), sp.Integer(2) + 2)
@@ -141,21 +187,76 @@ def test_derived_refuses_one_case():
 
 
 def test_proof_needs_steps_that_are_general():
+    with pytest.raises(EvidenceError, match="none"):
+        proof({})
     square = derived((x - y) ** 2, x**2 - 2 * x * y + y**2)
     found = proof({"expand": square, "and again": square})
-    assert (found.known, found.holds, found.steps) == ("derived", True, ("expand", "and again"))
+    assert (found.known, found.holds) == ("derived", True)
+    assert found.steps == (("expand", square), ("and again", square))
     assert not proof({"expand": square, "wrong": derived(x, y)}).holds
     some = drawn(100, lambda draw: (draw.W.T @ draw.W, np.eye(draw.q)))
-    assert proof({"expand": square, "try": some}).detail == "2 steps, 1 of them drawn"
+    tested = proof({"expand": square, "try": some})
+    assert (tested.known, tested.detail) == (TESTED, "2 steps, 1 of them drawn")
+    assert proof({"expand": square, "and": tested}).known == TESTED
+    every = exhaustive(range(1, 9), lambda n: (sum(range(n + 1)), n * (n + 1) / 2))
+    assert proof({"expand": square, "all": every}).known == TESTED
     assert proof({"try": some, "and again": some}).known == "drawn"
+    assert proof({"try": some}, cites="Ky Fan").detail == "1 step, and by citation: Ky Fan"
     with pytest.raises(EvidenceError, match="one case"):
         proof({"an example": one_case(1, 1)})
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "is_one"),
+    [
+        (n, n + t, True),
+        (n**2, n * (n + 3 * t), True),
+        ((n - t) ** 2, (n + t) ** 2, True),
+        (2 * n * t, n**2 + t**2, False),
+        (1 - sp.exp(-n), 1, False),
+        (0, (x - y) ** 2, False),
+        (x, x + y**2, False),
+    ],
+)
+def test_what_the_signs_of_the_symbols_say_is_a_tautology(left, right, is_one):
+    assert derived(at_most(left, right)).tautology == is_one
+
+
+def test_tautologies_carry_no_proof():
+    trivial, some = derived(at_most(n, n + t)), drawn(100, lambda draw: at_most(1, draw.n))
+    assert proof({"more": trivial, "try": some}).known == "drawn"
+    with pytest.raises(EvidenceError, match="tautologies"):
+        proof({"more": trivial, "and more": derived(at_most(t, n + t))})
+
+
+@pytest.mark.parametrize(
+    ("sides", "size"),
+    [
+        ((x * y, y * x), ""),
+        ((sum(sp.symbols("a_1:4")), sum(sp.symbols("a_3 a_2 a_1"))), "size: a 3"),
+        ((sp.Symbol("m_23") * 2, sp.Symbol("m_23") + sp.Symbol("m_23")), "size: m 2 × 3"),
+        (
+            [at_most(0, sp.Symbol("z1", real=True) ** 2 + sp.Symbol("z2", real=True) ** 2)],
+            "size: z 2",
+        ),
+        ((2 * sp.MatrixSymbol("A", 2, 3), sp.MatrixSymbol("A", 2, 3) * 2), "size: A 2 × 3"),
+        ((2 * sp.MatrixSymbol("A", n, n), sp.MatrixSymbol("A", n, n) * 2), ""),
+    ],
+)
+def test_an_identity_of_fixed_size_says_of_which(sides, size):
+    found = derived(*sides)
+    assert (found.holds, found.detail) == (True, size)
+    assert proof({"a step": found}).detail == "1 step" + (", 1 of fixed size" if size else "")
 
 
 def test_exhaustive_tries_all():
     triangle = lambda n: (sum(range(n + 1)), n * (n + 1) / 2)
     assert exhaustive(range(1, 9), triangle).detail == "all 8 cases"
     assert not exhaustive(range(3), lambda n: n < 2).holds
+    with pytest.raises(EvidenceError, match="no case"):
+        exhaustive([], triangle)
+    with pytest.raises(EvidenceError, match="nothing spoilt"):
+        exhaustive(range(3), lambda n: n < 3)
     with pytest.raises(EvidenceError, match="spoilt case 1"):
         exhaustive(range(3), lambda n: n < 5, spoilt=lambda n: n < 4)
 
@@ -182,6 +283,14 @@ def test_counterexample_is_exact_where_its_numbers_are():
         counterexample(False, spoilt=False)
 
 
+def test_a_truth_value_refutes_only_beside_a_case_in_which_it_is_true():
+    with pytest.raises(EvidenceError, match="never="):
+        counterexample(2 > 3)
+    assert counterexample(2 > 3, spoilt=4 > 3).rejected == ("a case in which it is true",)
+    alone = counterexample(2 > 3, never="two is the largest")
+    assert (alone.holds, alone.detail) == (True, "two is the largest")
+
+
 def test_a_row_of_a_table_is_judged_cell_by_cell():
     found = recomputed({"NMI": (0.5, 0.5), "cost": False})
     assert found.cells == {"NMI": True, "cost": False} and not found.holds
@@ -191,9 +300,21 @@ def test_a_row_of_a_table_is_judged_cell_by_cell():
         from_store(("table-3.1", "nowhere"), True)
 
 
-def test_infinity_and_nan_agree_with_nothing():
-    assert not one_case(np.inf, 1.0).holds
-    assert not one_case([np.nan], [np.nan]).holds
+@pytest.mark.parametrize("known", [one_case, counterexample, recomputed])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_neither_shows_nor_refutes(known, bad):
+    for sides in ((bad, 1.0), ([1.0, bad], [1.0, bad]), (0.0, bad)):
+        with pytest.raises(EvidenceError, match="not finite"):
+            known(*sides)
+        with pytest.raises(EvidenceError, match="not finite"):
+            known(at_most(*sides))
+
+
+@pytest.mark.parametrize("known", [one_case, counterexample])
+def test_nothing_is_not_equal_to_nothing(known):
+    for what in ([([], [])], [at_most([], [])], [at_most(np.zeros((0, 2)), 1.0)]):
+        with pytest.raises(EvidenceError, match="empty"):
+            known(*what)
 
 
 @pytest.mark.parametrize("what", [np.ones(2), 1.0, "yes", (1, 2, 3)])

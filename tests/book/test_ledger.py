@@ -3,13 +3,18 @@
 import re
 from dataclasses import replace
 
+import pytest
 from ismlit_book.record.ledger import (
     SCOPES,
     SLIPS,
     UNCHECKED,
     VERDICTS,
+    Claim,
+    counts,
     ledger,
     rests_on,
+    tally,
+    told_apart,
     used_by,
 )
 
@@ -164,3 +169,24 @@ def test_uses_has_no_cycle():
 
     graph = {c.id: set(c.uses) for c in LEDGER.values()}
     list(graphlib.TopologicalSorter(graph).static_order())
+
+
+# ---------------------------------------------------------------- two tallies
+
+
+@pytest.mark.parametrize(
+    ("where", "ours"),
+    [("new", 1), ("Table 5.3, new", 1), ("new, at (2.9)", 1), ("(2.9)", 0), ("newer", 0)],
+)
+def test_what_this_edition_says_is_told_by_its_place(where, ours):
+    assert Claim("eq-1", "2", where).is_ours == ours
+
+
+def test_this_edition_s_own_claims_are_counted_apart():
+    rows = [("(1)", "fails"), ("new", "holds"), ("sec. 2", "holds"), ("new, at (3)", "holds")]
+    claims = [Claim("eq-1", "2", where, verdict=verdict) for where, verdict in rows]
+    assert tally(claims) == "1 holds, 1 fails; ours: 2 holds"
+    assert tally(claims[:1]) == "1 fails" and tally(claims[1:2]) == "ours: 1 holds"
+    theirs, ours = map(counts, told_apart())
+    assert {v: theirs.get(v, 0) + ours.get(v, 0) for v in counts()} == counts()
+    assert all(name.startswith("new-") <= claim.is_ours for name, claim in LEDGER.items())

@@ -148,6 +148,16 @@ def test_a_claim_s_page_names_what_implements_it():
     assert 'href="../api.html#ismlit.solvers.ism.published_ism"' in PAGES["alg-4"]["body"]
 
 
+def test_a_theorem_s_page_lists_the_steps_of_its_proof():
+    """With what each is known by; a claim without a proof has no such list."""
+    steps = verdicts.proofs()
+    assert "thm-6.1" in steps and "eq-4.9" not in steps
+    for name, listed in steps.items():
+        assert (f'<div class="claim-proof">{listed}</div>') in PAGES[name]["body"]
+        assert listed.count("<li>") == listed.count("<small>") > 0
+    assert all("claim-proof" not in PAGES[name]["body"] for name in LEDGER.keys() - steps.keys())
+
+
 def test_a_table_s_row_shows_its_numbers_with_signs():
     body = PAGES["tab-5.4-wine-gaussian"]["body"]
     assert body.count("<tr><td>") == len(verdicts._numbers()["tab-5.4-wine-gaussian"])

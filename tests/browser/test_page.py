@@ -6,7 +6,7 @@ Without a built book or without Chromium the tests skip.
 import itertools
 
 import pytest
-from ismlit_book.record.ledger import counts, ledger
+from ismlit_book.record.ledger import counts, ledger, told_apart
 
 from tools import toc
 from tools.print_book import SITE, serve
@@ -219,13 +219,14 @@ def test_the_front_page_is_one_screen(visit):
 def test_the_front_page_counts_what_the_ledger_does(visit):
     tab = visit("book/intro.html", PHONE)
     words = tab.locator(".verdict-counts").inner_text()
-    assert f"{len(ledger())} claims" in words
-    for verdict, number in counts().items():
+    theirs, ours = told_apart()
+    assert f"{len(theirs)} claims" in words and f"of {len(ours)} that this edition adds" in words
+    for verdict, number in counts(theirs).items():
         assert f"{number} {verdict}" in words
     widths = tab.locator(".verdict-bar > span").evaluate_all(
         "parts => parts.map(part => part.getBoundingClientRect().width)"
     )
-    shares = [number / len(ledger()) for number in counts().values()]
+    shares = [number / len(theirs) for number in counts(theirs).values()]
     assert widths == pytest.approx([share * sum(widths) for share in shares], abs=1.5)
     tab.locator(".verdict-counts").get_by_role("link", name="fails").click()
     shown = tab.locator("table.ledger tbody tr:visible")

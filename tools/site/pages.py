@@ -17,7 +17,7 @@ import re
 import yaml
 from ismlit_book import files
 from ismlit_book.experiments import report
-from ismlit_book.record.cells import cells, known, known_by_scope, link, unproved
+from ismlit_book.record.cells import cells, known, known_by_scope, link, unchecked, unproved
 from ismlit_book.record.ledger import (
     MARKS,
     SLIPS,
@@ -26,6 +26,7 @@ from ismlit_book.record.ledger import (
     ledger,
     tally,
     title,
+    told_apart,
     used_by,
 )
 
@@ -48,9 +49,9 @@ def pages():
         "ledger.md": render(
             "ledger.md.j2",
             in_words,
-            total=len(ledger()),
-            tally=tally(),
+            parts=[(len(part), tally(part).removeprefix("ours: ")) for part in told_apart()],
             table=known_by_scope(how),
+            unchecked=unchecked(how),
             unproved=unproved(how),
             **common,
         ),
@@ -84,14 +85,16 @@ def pages():
 
 def readme(text):
     """README with the counts of today in its sentence about the claims."""
-    number = counts()
+    theirs, ours = told_apart()
+    number = counts(theirs)
     sentence = (
-        f"{len(ledger())} claims: {number['holds']} hold, {number['holds as corrected']} hold once"
+        f"{len(theirs)} claims: {number['holds']} hold, {number['holds as corrected']} hold once"
         f" they are corrected, {number['fails']} fail; of the\ntables' and figures' rows "
         f"{number['reproduced']} are reproduced, {number['reproduced in part']} in part, "
-        f"{number['not reproduced']} not."
+        f"{number['not reproduced']} not. This edition\nadds {len(ours)} claims of its own, of "
+        f"which {counts(ours)['holds']} hold."
     )
-    return re.sub(r"\d+ claims: \d+ hold,[^.]*? not\.", sentence, text)
+    return re.sub(r"\d+ claims: \d+ hold,.*? of\s+which \d+ hold\.", sentence, text, flags=re.S)
 
 
 def write():

@@ -20,7 +20,7 @@ from docutils import nodes
 from ismlit_book import files
 from ismlit_book.experiments import report
 from ismlit_book.figures.verdict_bar import bar
-from ismlit_book.record.cells import cells, known, notebooks
+from ismlit_book.record.cells import cells, known, notebooks, proofs
 from ismlit_book.record.evidence import KNOWN
 from ismlit_book.record.ledger import (
     KINDS,
@@ -81,6 +81,7 @@ class Verdicts:
             "cells": self.checked_at,
             "known": lambda c: _known().get(c.id, ("", "")),
             "numbers": lambda c: _numbers().get(c.id, []),
+            "proof": lambda c: _proofs().get(c.id, ""),
             "score": lambda c: _scores().get(c.id),
             "tally": tally,
             "bar": bar,
@@ -130,7 +131,7 @@ def heading(claim_id, most=72):
     return f"{name.partition(':')[0]}: {says}"
 
 
-_cells, _known = cache(cells), cache(known)
+_cells, _known, _proofs = cache(cells), cache(known), cache(proofs)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from urllib.parse import quote_plus
 
-from ismlit_book.record.ledger import SIGNS, counts, ledger, tally
+from ismlit_book.record.ledger import SIGNS, counts, tally, told_apart
 
 COLOURS = {  # of Okabe and Ito, as book.css has them
     "holds": "#009e73",
@@ -37,7 +37,9 @@ def bar(claims=None):
 
 
 class VerdictBar:
-    """All claims of the ledger as a bar, with the number of each verdict below it.
+    """The claims of the thesis and the papers as a bar, with the number of each verdict below it.
+
+    This edition's own are counted apart, in words.
 
     Examples
     --------
@@ -47,17 +49,20 @@ class VerdictBar:
     """
 
     def __repr__(self):
-        return f"{len(ledger())} claims: {tally()}"
+        return f"{len(told_apart()[0])} claims: {tally()}"
 
     def _repr_html_(self):
+        theirs, ours = told_apart()
         words = "".join(
             f'<a href="ledger.html#verdict={quote_plus(verdict)}" style="white-space: nowrap">'
             f'<span style="border-bottom: 3px solid {COLOURS[verdict]}">{SIGNS[verdict]}</span> '
             f"{number} {verdict}</a> "
-            for verdict, number in counts().items()
+            for verdict, number in counts(theirs).items()
         )
+        own = ", ".join(f"{number} {verdict}" for verdict, number in counts(ours).items())
+        words += f"<span>and of {len(ours)} that this edition adds {own}</span>"
         style = "display: flex; flex-wrap: wrap; gap: 0.1em 0.9em; margin: 0.3em 0 0"
         return (
-            f'<div class="verdict-counts"><b>{len(ledger())} claims</b>{bar()}'
+            f'<div class="verdict-counts"><b>{len(theirs)} claims</b>{bar(theirs)}'
             f'<p style="{style}">{words}</p></div>'
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ismlit_book.files import pages
-from ismlit_book.record.checking import NUMBERS
+from ismlit_book.record.checking import CHECKED, NUMBERS
 from ismlit_book.record.evidence import GENERAL, KNOWN
 from ismlit_book.record.ledger import SCOPES, VERDICTS, ClaimError, ledger
 
@@ -83,6 +83,18 @@ def _badges(cell):
                 yield match[1], match[3], (match[4] or "").strip()
 
 
+def proofs():
+    """{claim: the steps of its proof}, a list in HTML as its badge shows it."""
+    found = {}
+    for _, notebook in notebooks():
+        outputs = (o for cell in notebook["cells"] for o in cell.get("outputs", []))
+        for badges in ("".join(o.get("data", {}).get("text/html", "")) for o in outputs):
+            for badge in badges.split('<div class="claim ')[1:]:
+                if steps := re.search(r"<ol>.*</ol>", badge):
+                    found |= dict.fromkeys(re.findall(r'#claim-([^"]+)"', badge), steps[0])
+    return found
+
+
 @cache
 def numbers():
     """{claim: {field: text}}, results that cells stored beside their badges for the notes."""
@@ -99,12 +111,19 @@ def numbers():
 
 
 def known_by_scope(how=None):
-    """{how known: {scope: number of claims}}; what has no cell comes last, as "no cell"."""
+    """{how known: {scope, or "ours" of this edition: number of claims}}; last comes "no cell"."""
     how = known() if how is None else how
-    table = {key: dict.fromkeys(SCOPES, 0) for key in (*KNOWN, "no cell")}
+    table = {key: dict.fromkeys((*SCOPES, "ours"), 0) for key in (*KNOWN, "no cell")}
     for claim in ledger().values():
-        table[how.get(claim.id, ("no cell",))[0]][claim.scope] += 1
+        column = "ours" if claim.is_ours else claim.scope
+        table[how.get(claim.id, ("no cell",))[0]][column] += 1
     return table
+
+
+def unchecked(how=None):
+    """Claims without a cell, in the order of the ledger."""
+    how = known() if how is None else how
+    return [claim for claim in ledger().values() if claim.id not in how]
 
 
 def unproved(how=None):
@@ -131,8 +150,9 @@ def link(place):
 def rerun(claim_id):
     """Run the notebooks that check a claim, each up to its cell; what they print is shown.
 
-    The cells run in this process, one after the other, in a fresh namespace and without windows
-    for figures. An outcome that contradicts the ledger raises, as in the book.
+    Below it stands what was compared. The cells run in this process, one after the other, in a
+    fresh namespace and without windows for figures. An outcome that contradicts the ledger raises,
+    as in the book.
 
     Raises
     ------
@@ -168,6 +188,11 @@ def _run_up_to(claim_id, path, sources):
         print(f"{path}: cell {i + 1} of {last + 1}", file=sys.stderr)
         if claim_id not in checked(source):
             silence = contextlib.redirect_stdout(io.StringIO())
+        CHECKED.clear()
         with silence:
             exec(compile(source, f"{path}, cell {i + 1}", "exec"), names)
         plt.close("all")
+        for _, evidence, beside in (c for c in CHECKED if c[0] == claim_id):
+            lines = [f"  {line}" for piece in evidence for line in piece.lines()]
+            lines += [f"  beside it, {line}" for piece in beside for line in piece.lines()]
+            print("\n".join([f"{claim_id}: compared was", *lines]))

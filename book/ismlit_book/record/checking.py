@@ -8,14 +8,18 @@ from numbers import Integral
 from pathlib import Path
 
 from ismlit_book.files import pages
-from ismlit_book.record.evidence import KNOWN, Evidence
-from ismlit_book.record.ledger import SIGNS, ClaimError, ledger
+from ismlit_book.record.evidence import GENERAL, TESTED, Evidence, known_by
+from ismlit_book.record.ledger import MARKS, SIGNS, ClaimError, ledger
 
 NUMBERS = "application/vnd.ismlit.numbers+json"
 """Under this type a badge stores, beside what it shows, the numbers that notes read."""
 
 
-def check(*ids_and_evidence, against=None, numbers=None):
+CHECKED = []
+"""(id, evidence, what stands beside it) of every claim that was checked in this process."""
+
+
+def check(*ids_and_evidence, against=None, also=(), missed=(), numbers=None):
     """Hold evidence against the ledger, and show a badge: one for claims of the same verdict.
 
     Parameters
@@ -26,6 +30,10 @@ def check(*ids_and_evidence, against=None, numbers=None):
     against : Evidence, optional
         For "holds as corrected": the `counterexample` to the printed form. The other evidence is
         for the corrected one.
+    also : Evidence or sequence of Evidence, optional
+        For "fails": what the note says beside its counterexamples.
+    missed : sequence of str, optional
+        For "reproduced in part": the cells that do not come out, no more and no fewer.
     numbers : dict, optional
         Results that the notes of these claims name, {field: text, whole number, or a list of
         those}. They are stored beside the badge, and the notes read them from there.
@@ -47,17 +55,20 @@ def check(*ids_and_evidence, against=None, numbers=None):
     """
     ids = [a for a in ids_and_evidence if isinstance(a, str)]
     evidence = [a for a in ids_and_evidence if not isinstance(a, str)]
-    for value in [*evidence, *([against] if against is not None else [])]:
+    also = [also] if isinstance(also, Evidence) else [*also]
+    for value in [*evidence, *also, *([against] if against is not None else [])]:
         if not isinstance(value, Evidence):
             raise TypeError(f"evidence must be derived(...), drawn(...), ..., got {value!r}")
     told = {name: _as_told(name, value) for name, value in (numbers or {}).items()}
-    found = outcome(evidence, against)
+    found = outcome(evidence, against, also, missed)
     for claim_id in ids:
         if claim_id not in ledger():
             raise ClaimError(f"{claim_id} is not in the ledger; add a row to book/claims")
         verdict = ledger()[claim_id].verdict
         if verdict not in found:
             raise ClaimError(f"{claim_id}: the ledger says {verdict!r}, the evidence {found}")
+    beside = [*also, *([against] if against is not None else [])]
+    CHECKED.extend((claim_id, evidence, beside) for claim_id in ids)
     by_verdict = groupby(ids, key=lambda claim_id: ledger()[claim_id].verdict)
     badges = [Badge(tuple(alike), verdict, evidence) for verdict, alike in by_verdict]
     _show(badges, {claim_id: told for claim_id in ids} if told else {})
@@ -72,16 +83,14 @@ def _as_told(name, value):
     raise TypeError(f'{name} must be rounded, as in f"{{value:.2f}}", or whole: got {value!r}')
 
 
-def outcome(evidence, against=None):
-    """The verdicts that evidence can carry, as a tuple; with a reason in it when there is none.
-
-    "Reproduced in part" takes named cells: the badge shows each with its sign, in a text that the
-    notebooks' stored outputs hold, so that one which comes out otherwise than before is noticed.
-    """
+def outcome(evidence, against=None, also=(), missed=()):
+    """The verdicts that evidence can carry, as a tuple; with a reason in it when there is none."""
     kinds = {e.known for e in evidence}
-    failed = "; ".join(e.detail or e.known for e in evidence if not e.holds)
-    if not evidence:
-        return ("none is given",)
+    failed = "; ".join(e.detail or e.known for e in (*evidence, *also) if not e.holds)
+    if all(e.tautology for e in evidence):
+        return ("none is given, or tautologies",)
+    if also and (kinds != {"counterexample"} or "counterexample" in {e.known for e in also}):
+        return ("also= stands beside counterexamples, and is none",)
     if against is not None:
         if against.known != "counterexample" or "counterexample" in kinds:
             return ("against the printed form takes a counterexample, the corrected one does not",)
@@ -89,16 +98,28 @@ def outcome(evidence, against=None):
             return ("the printed form holds",)
         return ("holds as corrected",) if not failed else (f"the corrected form fails: {failed}",)
     if kinds == {"counterexample"}:
-        return ("fails",) if not failed else ("the printed form holds",)
+        if not all(e.holds for e in evidence):
+            return ("the printed form holds",)
+        return ("fails",) if not failed else (f"beside it fails: {failed}",)
     if "counterexample" in kinds:
         return ("a counterexample stands beside evidence for the claim",)
+    cells = cells_of(evidence)
+    off = [name for name, comes_out in cells.items() if not comes_out]
+    in_part = any(cells.values()) and all(e.holds or e.cells for e in evidence)
+    if (missed or (in_part and failed)) and set(off) != set(missed):
+        return (f"stated is missed={[*missed]}, and what does not come out is {off}",)
     if not failed:
         return ("holds", "definition", "reproduced")
-    if any(any(e.cells.values()) for e in evidence) and all(e.holds or e.cells for e in evidence):
+    if in_part:
         return ("reproduced in part",)
     if any(e.holds for e in evidence):
         return ("part of it comes out: name its cells, {column: whether it comes out}",)
     return "not reproduced", f"it fails: {failed}"
+
+
+def cells_of(evidence):
+    """The cells of a row, {column: whether it comes out}, from all the evidence for it."""
+    return {name: comes_out for e in evidence for name, comes_out in e.cells.items()}
 
 
 class Badge:
@@ -106,11 +127,14 @@ class Badge:
 
     def __init__(self, ids, verdict, evidence):
         self.ids, self.verdict = ids, verdict
-        self.known = min((e.known for e in evidence), key=KNOWN.index)
-        best = [e for e in evidence if e.known == self.known]
-        self.detail = "; ".join(e.detail for e in best if e.detail)
+        self.known = known_by(evidence)
+        general = [e for e in evidence if e.known in GENERAL]
+        best = general or [e for e in evidence if e.known == self.known]
+        mixed = self.known == TESTED and {e.known for e in best} != {TESTED}
+        said = (": ".join(filter(None, (e.known * mixed, e.detail))) for e in best)
+        self.detail = "; ".join(filter(None, dict.fromkeys(said)))
         self.rejected = sorted({name for e in best for name in e.rejected})
-        self.cells = {name: ok for e in evidence for name, ok in e.cells.items()}
+        self.cells = cells_of(evidence)
         self.steps = [step for e in best for step in e.steps]
 
     def parts(self):
@@ -132,7 +156,11 @@ class Badge:
         links = " ".join(
             f'<a href="{row}{name}"><code>{escape(name)}</code></a>' for name in self.ids
         )
-        steps = "".join(f"<li>{escape(step)}</li>" for step in self.steps)
+        steps = "".join(
+            f"<li>{escape(reason)} <small>{MARKS[step.known]} {step.known}"
+            f"{escape(f': {step.detail}' if step.detail else '')}</small></li>"
+            for reason, step in self.steps
+        )
         more = f"<details><summary>{known}</summary><ol>{steps}</ol></details>" if steps else known
         tail = "".join(f" <small>{part}</small>" for part in rest)
         if self.rejected:

@@ -92,6 +92,12 @@ class Draw:
         self.taken = {}
         self.offered = set()
 
+    @property
+    def was_read(self):
+        """Whether a case has taken anything from it: sizes are noted, all else is kept."""
+        kept = (getattr(type(self), name, None) for name in vars(self))
+        return bool(self.taken) or any(isinstance(value, cached_property) for value in kept)
+
     def _take(self, what, value):
         self.taken[what] = value
         return value

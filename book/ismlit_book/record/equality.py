@@ -3,6 +3,14 @@
 import numpy as np
 
 
+class EvidenceError(ValueError):
+    """Evidence that cannot show what it is meant to show."""
+
+
+class NotFiniteError(EvidenceError):
+    """A comparison with NaN or infinity, which can come out neither way."""
+
+
 def is_symbolic(value):
     """Whether a value is a sympy object (a number of sympy's included)."""
     return hasattr(value, "free_symbols") or hasattr(value, "as_explicit")
@@ -13,6 +21,12 @@ def same(left, right, tol=1e-10):
 
     1e-10 leaves room for the rounding of sums over all pairs in double precision, and none
     for a lost factor, sign or term.
+
+    Raises
+    ------
+    EvidenceError
+        If there is no answer: an array is empty or not finite, or two formulas are neither
+        refuted at a point nor shown to be identical.
 
     Examples
     --------
@@ -27,10 +41,18 @@ def same(left, right, tol=1e-10):
     left, right = np.asarray(left, dtype=float), np.asarray(right, dtype=float)
     if left.shape != right.shape:
         return False
-    scale = max(np.abs(left).max(initial=0), np.abs(right).max(initial=0))
+    scale = scale_of(left, right)
+    return bool(np.abs(left - right).max() <= tol * scale)
+
+
+def scale_of(*arrays):
+    """The largest magnitude in some arrays, which have to have entries, all of them finite."""
+    if not all(array.size for array in arrays):
+        raise EvidenceError("there is nothing to compare: an array is empty")
+    scale = np.max([np.abs(array).max() for array in arrays])  # NaN if one is
     if not np.isfinite(scale):
-        return False  # infinity is the same as nothing
-    return bool(np.abs(left - right).max(initial=0) <= tol * scale)
+        raise NotFiniteError(f"a number to compare is not finite: {scale}")
+    return scale
 
 
 def _same_symbolic(left, right):
@@ -52,24 +74,51 @@ def _is_zero(entry):
     import sympy as sp
 
     expanded = sp.expand(sp.sympify(entry).doit())
-    return expanded == 0 or (not _refuted(expanded) and sp.simplify(expanded) == 0)
+    if expanded == 0 or (not _refuted(expanded) and sp.simplify(expanded) == 0):
+        return True
+    if any(abs(value) > 1e-12 for value in values(expanded)):
+        return False
+    raise EvidenceError(f"sympy can neither show nor refute that this is zero: {expanded}")
 
 
 def _refuted(expression):
-    """Whether an expression is not zero at one rational point, for one choice of functions."""
+    """Whether an expression is not zero at the first of the points of `values`."""
+    return abs(next(values(expression), 0)) > 1e-12
+
+
+def values(expression, n=8):
+    """Values of an expression, to 30 digits, at up to `n` points that its symbols admit.
+
+    A function that is not specified is one choice of it; a point without a real or complex
+    value, finite, is passed over.
+    """
     import sympy as sp
     from sympy.core.function import AppliedUndef
 
-    for k, function in enumerate(
-        sorted({a.func for a in expression.atoms(AppliedUndef)}, key=str), 2
-    ):
+    functions = sorted({a.func for a in expression.atoms(AppliedUndef)}, key=str)
+    for k, function in enumerate(functions, 2):
         some = lambda *args, k=k: sum(sp.exp(a / k) + a**3 for a in args)
         expression = expression.replace(function, some)
     expression = expression.doit()
     symbols = sorted(expression.free_symbols, key=str)
-    point = {s: sp.Rational(3 * k + 2, 2 * k + 5) for k, s in enumerate(symbols)}
-    value = expression.subs(point).doit()
-    return bool(value.is_number and abs(value.evalf(30)) > 1e-12)
+    for shift in range(n if symbols else 1):
+        point = {s: _admitted(s, k + shift * (k + 2)) for k, s in enumerate(symbols)}
+        value = expression.subs(point).doit().evalf(30)
+        if value.is_number and value.is_finite:
+            yield value
+
+
+def _admitted(symbol, k):
+    """A number that a symbol can stand for: a fraction, if it may be one, of either sign."""
+    import sympy as sp
+
+    fraction, whole = sp.Rational(3 * k + 2, 2 * k + 5), sp.Integer(k + 1)
+    signs = (-1, 1) if k % 3 == 2 else (1, -1)
+    numbers = [sign * number for number in (fraction, whole, whole + 1) for sign in signs]
+    numbers += [fraction / 2, sp.Integer(0)]
+    facts = symbol.assumptions0.items()
+    agrees = lambda x: all(getattr(x, f"is_{name}") in (fact, None) for name, fact in facts)
+    return next(filter(agrees, numbers), fraction)
 
 
 def _same_matrix_expressions(left, right):

@@ -7,27 +7,29 @@ what an experiment stored, `from_print` on the thesis's numbers alone; and `one_
 Each is tried on spoilt variants of itself. One that a variant passes too is refused.
 """
 
-from dataclasses import dataclass, field
+import re
+from collections import Counter
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ismlit_book.record import tables
 from ismlit_book.record.draws import KERNELS, SIZES, Draw
+from ismlit_book.record.equality import EvidenceError, NotFiniteError
 from ismlit_book.record.ledger import MARKS
-from ismlit_book.record.statements import as_statement
+from ismlit_book.record.statements import AtMost, Said, as_statement
 
 KNOWN = tuple(MARKS)
 """How the book can know a claim, from the strongest to the weakest."""
 
-GENERAL = ("derived", "exhaustive", "drawn")
+TESTED = "proof with tested steps"
+"""What an argument is known by whose steps are known by more than one kind of evidence."""
+
+GENERAL = ("derived", "exhaustive", TESTED, "drawn")
 """What a claim about all cases needs."""
 
 FEWEST = 100
 """Draws that a general claim needs."""
-
-
-class EvidenceError(ValueError):
-    """Evidence that cannot show what it is meant to show."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,13 @@ class Evidence:
         The spoilt variants, each of which came out otherwise.
     cells : dict
         Of a row of a table, {column: whether it comes out}.
-    steps : tuple of str
-        Of a proof, the reasons.
+    steps : tuple of (str, Evidence)
+        Of a proof, the reasons and what each is known by.
+    tautology : bool
+        Of a derived inequality, whether the signs of its symbols say it already.
+    compared : tuple of (str, statement)
+        Words and what they are said of: of draws the first one, of a table's row its cells by
+        name; what ``python -m ismlit_book ID --run`` shows.
     """
 
     known: str
@@ -56,6 +63,17 @@ class Evidence:
     rejected: tuple = ()
     cells: dict = field(default_factory=dict)
     steps: tuple = ()
+    tautology: bool = False
+    compared: tuple = field(default=(), compare=False, repr=False)
+
+    def lines(self):
+        """What was compared, for a reader: a line for each statement or step."""
+        how = ": ".join(filter(None, (self.known, self.detail)))
+        yield how + "".join(f"; {words}{statement}" for words, statement in self.compared)
+        for reason, step in self.steps:
+            first, *more = step.lines()
+            yield f"  {reason}: {first}"
+            yield from (f"  {line}" for line in more)
 
 
 # ---------------------------------------------------------------- general
@@ -63,6 +81,10 @@ class Evidence:
 
 def derived(*what):
     """An identity or an inequality between formulas, for every value of their symbols.
+
+    Where the symbols are the entries of arrays it says of which size. An inequality that adds
+    what is non-negative by assumption, such as c <= c + t, is a tautology: it may be a step of a
+    proof, and gives no mark.
 
     Parameters
     ----------
@@ -84,21 +106,76 @@ def derived(*what):
     statement = _statement(what)
     if not statement.is_symbolic:
         raise EvidenceError("there is no symbol in it: it is one case")
-    return _tried("derived", statement)
+    found = _tried("derived", statement)
+    return replace(found, detail=size_of(*what), tautology=_is_tautology(statement))
 
 
-def proof(steps):
-    """A written argument whose steps are checked; known as drawn if all of them are.
+def size_of(*sides):
+    """Of which size a formula is whose symbols are the entries of arrays: "x 3 × 2"; else "".
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> from ismlit_book.record.evidence import size_of
+    >>> size_of(sp.Symbol("x_11") + sp.Symbol("x_32"), sp.Symbol("w1") * sp.Symbol("w2"))
+    'size: w 2, x 3 × 2'
+    """
+    families, seen = {}, set()
+    for side in (part for s in sides for part in (getattr(s, "left", s), getattr(s, "right", s))):
+        seen |= getattr(side, "free_symbols", set())
+    for symbol in seen:
+        shape = getattr(symbol, "shape", ())
+        if shape and all(n.is_number for n in shape):
+            families[str(symbol)] = [tuple(map(int, shape))]
+        elif match := re.fullmatch(r"(.*?[^\d_{])_?\{?(\d+)\}?", str(symbol)):
+            families.setdefault(match[1], []).append(match[2])
+    said = []
+    for name, entries in sorted(families.items()):
+        if isinstance(entries[0], tuple) or all(len(e) == 2 and "0" not in e for e in entries):
+            rows, columns = np.max([[int(k) for k in entry] for entry in entries], axis=0)
+            said += [f"{name} {rows} × {columns}"] if rows * columns > 1 else []
+        elif len(entries) > 1:
+            said.append(f"{name} {len(entries)}")
+    return f"size: {', '.join(said)}" if said else ""
+
+
+def _is_tautology(statement):
+    """Whether the right side is the left one and terms that are products of signed symbols."""
+    import sympy as sp
+
+    if not isinstance(statement, AtMost) or isinstance(statement.right, sp.MatrixBase):
+        return False
+    terms = sp.Add.make_args(sp.expand(statement.right - statement.left))
+    factors = (factor.as_base_exp() for term in terms for factor in sp.Mul.make_args(term))
+    plain = lambda base, power: (base.is_number or base.is_Symbol) and power.is_number
+    return all(plain(*factor) and factor[0].is_nonnegative for factor in factors)
+
+
+def known_by(evidence):
+    """What several pieces of evidence, or the steps of a proof, are known by together.
+
+    A claim about all cases is known by the weakest of what is said of all cases: kinds that differ
+    make it a `TESTED` proof. Examples beside that do not count, nor do tautologies.
+    """
+    kinds = {e.known for e in evidence if not e.tautology}
+    general = kinds & {*GENERAL}
+    return TESTED if len(general) > 1 else min(general or kinds, key=KNOWN.index)
+
+
+def proof(steps, cites=""):
+    """A written argument whose steps are checked; what it is known by is `known_by` of them.
 
     Parameters
     ----------
     steps : dict
         {the reason in words: evidence}, each `derived`, `exhaustive`, `drawn` or a `proof`.
+    cites : str, optional
+        A theorem of the textbooks that the argument needs and no step tries, in words.
 
     Raises
     ------
     EvidenceError
-        If a step is known from less.
+        If there is no step, or one is known from less; if all of them are tautologies.
 
     Examples
     --------
@@ -111,19 +188,26 @@ def proof(steps):
     >>> found.known, found.detail
     ('derived', '2 steps')
     """
+    if not steps:
+        raise EvidenceError("a proof has steps, and here is none")
     for reason, step in steps.items():
         if step.known not in GENERAL:
             raise EvidenceError(f"the step {reason!r} is known from {step.known!r} only")
+    if all(step.tautology for step in steps.values()):
+        raise EvidenceError("its steps are tautologies, which show nothing")
     rejected = sorted({name for step in steps.values() for name in step.rejected})
-    n_drawn = sum(step.known == "drawn" for step in steps.values())
-    detail = f"{len(steps)} steps" + (f", {n_drawn} of them drawn" if n_drawn else "")
-    return Evidence(
-        "drawn" if n_drawn == len(steps) else "derived",
-        all(step.holds for step in steps.values()),
-        detail,
-        tuple(rejected),
-        steps=tuple(steps),
-    )
+    known = known_by(steps.values())
+    count = Counter(step.known for step in steps.values() if step.known != known)
+    weaker = [(n, kind) for kind, n in count.items() if KNOWN.index(kind) > 0]
+    sized = sum(step.detail.startswith("size") for step in steps.values())
+    detail = [
+        f"{len(steps)} step{'s' * (len(steps) > 1)}",
+        *(f"{n} of them {kind}" for n, kind in weaker),
+    ]
+    detail += [f"{sized} of fixed size"] if sized else []
+    detail += [f"and by citation: {cites}"] if cites else []
+    holds = all(step.holds for step in steps.values())
+    return Evidence(known, holds, ", ".join(detail), tuple(rejected), steps=tuple(steps.items()))
 
 
 def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, spoilt=()):
@@ -147,7 +231,8 @@ def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, sp
     Raises
     ------
     EvidenceError
-        For fewer than 100 cases, or if the hypotheses are met too seldom to find `n`.
+        For fewer than 100 cases; if the hypotheses are met too seldom to find `n`; if the case
+        takes nothing from its draws, or nothing spoilt was tried.
 
     Examples
     --------
@@ -160,7 +245,7 @@ def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, sp
         raise EvidenceError(f"a general claim needs at least {FEWEST} draws, got {n}")
     make = lambda index, spoil=None: Draw(index, seed, sizes, kernels, spoil)
     met, taken, trial = [], {}, _Trial(tol)
-    offered, index = set(), 0
+    offered, index, was_read, first = set(), 0, False, None
     while len(met) < n:
         if index >= 100 * n:
             raise EvidenceError(f"the hypotheses are met in {len(met)} of {index} draws only")
@@ -168,19 +253,25 @@ def drawn(n, case, *, tol=1e-10, sizes=SIZES, kernels=tuple(KERNELS), seed=0, sp
         outcome = case(draw)
         if outcome is not None:
             met.append(index)
+            was_read |= draw.was_read
             offered |= draw.offered
             for what, value in draw.taken.items():
                 taken.setdefault(what, set()).add(value)
+            first = first or as_statement(outcome, tol)
             if not trial.add(outcome):
-                return Evidence("drawn", False, f"fails in draw {index} of seed {seed}")
+                where = f"fails in draw {index} of seed {seed}"
+                return Evidence("drawn", False, where, compared=(("", as_statement(outcome, tol)),))
         index += 1
+    if not was_read:
+        raise EvidenceError("the case takes nothing from its draws: it is one case")
     for spoil in sorted(offered):
         trial.spoil(f"{spoil} input", (case(make(k, spoil)) for k in met))
     for k, wrong in enumerate([spoilt] if callable(spoilt) else spoilt, 1):
         name = getattr(wrong, "__name__", "")
         name = f"spoilt case {k}" if name in ("", "<lambda>") else name.replace("_", " ")
         trial.spoil(name, (wrong(make(i)) for i in range(index)))
-    return Evidence("drawn", True, _family(len(met), taken), trial.rejected())
+    family = _family(len(met), taken)
+    return Evidence("drawn", True, family, trial.rejected(), compared=(("the first: ", first),))
 
 
 def _family(n, taken):
@@ -211,6 +302,8 @@ def exhaustive(items, case, *, tol=1e-10, spoilt=()):
     'all 8 cases'
     """
     items, trial = list(items), _Trial(tol)
+    if not items:
+        raise EvidenceError("there is no case to try")
     outcomes = [trial.add(case(item)) for item in items]
     for k, wrong in enumerate([spoilt] if callable(spoilt) else spoilt, 1):
         trial.spoil(f"spoilt case {k}", map(wrong, items))
@@ -272,7 +365,7 @@ def from_print(table, *what, tol=1e-10, spoilt=None):
     return _table("printed", what, tol, spoilt)
 
 
-def counterexample(*printed, tol=1e-10, spoilt=None):
+def counterexample(*printed, tol=1e-10, spoilt=None, never=""):
     """What is printed is false here.
 
     Parameters
@@ -280,7 +373,15 @@ def counterexample(*printed, tol=1e-10, spoilt=None):
     *printed : two sides, or one statement
         As printed: it must come out false.
     spoilt : a statement or a pair, or a callable that returns one, optional
-        A case in which it is true, so that the test can come out otherwise.
+        A case in which it is true, so that the test can come out otherwise. A truth value needs
+        one; of two sides it is seen that the comparison accepts the right one for the left.
+    never : str, optional
+        Why there is no case in which it is true.
+
+    Raises
+    ------
+    EvidenceError
+        If it is false in the spoilt case, too; or if a truth value has neither.
 
     Examples
     --------
@@ -290,13 +391,27 @@ def counterexample(*printed, tol=1e-10, spoilt=None):
     (True, 'exact')
     """
     statement = _statement(printed, tol)
-    rejected = ()
+    if spoilt is None and not never:
+        if isinstance(statement, Said):
+            raise EvidenceError(
+                "a truth value can be false for any reason: give spoilt=, a case in which the"
+                " printed form is true, or say in never= why there is none"
+            )
+        spoilt = replace(statement, left=statement.right)
+        rejected = ()
+    else:
+        rejected = () if never else ("a case in which it is true",)
     if spoilt is not None:
         if not as_statement(spoilt() if callable(spoilt) else spoilt, tol).holds():
             raise EvidenceError("the printed form is false in the spoilt case, too")
-        rejected = ("a case in which it is true",)
-    exact = "exact" if statement.is_exact else ""
-    return Evidence("counterexample", not statement.holds(), exact, rejected)
+    detail = filter(None, ["exact" if statement.is_exact else "", never])
+    return Evidence(
+        "counterexample",
+        not statement.holds(),
+        ", ".join(detail),
+        rejected,
+        compared=(("false is ", statement),),
+    )
 
 
 # ---------------------------------------------------------------- the trying
@@ -324,13 +439,17 @@ class _Trial:
                 if outcome is not None and not as_statement(outcome, self.tol).holds():
                     self.fell[name] = True
                     return
-        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+            if isinstance(error, EvidenceError) and not isinstance(error, NotFiniteError):
+                raise
             self.fell[name] = True
 
     def rejected(self):
         passed = sorted(name for name, fell in self.fell.items() if not fell)
         if passed:
             raise EvidenceError(f"it also accepts what is spoilt: {', '.join(passed)}")
+        if not self.fell:
+            raise EvidenceError("nothing spoilt was tried: give spoilt=, or two sides to compare")
         return tuple(sorted(self.fell))
 
 
@@ -341,7 +460,7 @@ def _statement(what, tol=1e-10):
 def _tried(known, statement, spoilt=None):
     """Evidence from one statement, whose spoilt variants must all be false."""
     if not statement.holds():
-        return Evidence(known, False)
+        return Evidence(known, False, compared=(("", statement),))
     variants = {how: s.holds() for how, s in statement.spoilt().items()}
     if spoilt is not None:
         tol = getattr(statement, "tol", 1e-10)
@@ -349,13 +468,15 @@ def _tried(known, statement, spoilt=None):
     passed = [how for how, accepted in variants.items() if accepted]
     if passed:
         raise EvidenceError(f"it also accepts what is spoilt: {', '.join(passed)}")
-    return Evidence(known, True, rejected=tuple(variants))
+    return Evidence(known, True, rejected=tuple(variants), compared=(("", statement),))
 
 
 def _table(known, what, tol, spoilt):
     if len(what) == 1 and isinstance(what[0], dict):
-        cells = {name: bool(as_statement(v, tol).holds()) for name, v in what[0].items()}
-        return Evidence(known, all(cells.values()), cells=cells)
+        row = {name: as_statement(v, tol) for name, v in what[0].items()}
+        cells = {name: bool(statement.holds()) for name, statement in row.items()}
+        said = tuple((f"{name}: ", statement) for name, statement in row.items())
+        return Evidence(known, all(cells.values()), cells=cells, compared=said)
     return _tried(known, _statement(what, tol), spoilt)
 
 

@@ -1,5 +1,7 @@
 """The ledger of claims, read from ``claims/*.yml``: the one source of every verdict."""
 
+import difflib
+import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +27,7 @@ VERDICTS = tuple(SIGNS)
 MARKS = {
     "derived": "∎",
     "exhaustive": "∀",
+    "proof with tested steps": "◪",
     "drawn": "⚄",
     "counterexample": "∄",
     "recomputed": "#",
@@ -142,6 +145,11 @@ class Claim:
     slip: str = ""
     one_case: Filled = Filled()
 
+    @property
+    def is_ours(self):
+        """Whether this edition says it, and neither the thesis nor a paper."""
+        return "new" in self.where.split(", ")
+
     def template(self, sentence):
         """A sentence ("says", "note" or "one_case") as the file has it, fields and marks."""
         return self.__dict__[f"{sentence}, as a template"]
@@ -206,6 +214,54 @@ def title(claim_id):
     )
 
 
+def key_of(name):
+    """A claim's name without what readers spell differently: "Thm 5.1", "theorem-5.1" are one."""
+    words = re.sub(r"[^\w.~]+", " ", re.sub(r"([a-z])\.", r"\1 ", name.lower())).split()
+    kinds = KINDS | {"eq": "", "eqs": "", "equation": "", "formula": "", "claim": "", "thesis": ""}
+    words = [kinds.get(word, word) for word in words if word != "new"]
+    glued = re.fullmatch(r"([a-z]+)(\d.*|[a-d]\..*)", "".join(words).lower())
+    kind, rest = glued.groups() if glued else ("", "".join(words).lower())
+    return kinds.get(kind, kind).lower() + rest
+
+
+def named(name):
+    """Id of the claim that a reader means: by its id, or as the thesis calls it; else None.
+
+    Examples
+    --------
+    >>> from ismlit_book.record.ledger import named
+    >>> [named(name) for name in ("thm-5.1", "Theorem 5.1", "eq5.2", "(5.2)", "lemma d.4", "9.9")]
+    ['thm-5.1', 'thm-5.1', 'eq-5.2', 'eq-5.2', 'lem-D.4', None]
+    """
+    return name if name in ledger() else _keys().get(key_of(name))
+
+
+@cache
+def _keys():
+    """{a name as `key_of` has it: id}, of ids and of titles."""
+    ids = {key_of(claim_id): claim_id for claim_id in ledger()}
+    return ids | {key_of(title(claim_id)): claim_id for claim_id in ledger()}
+
+
+def like(name, most=8):
+    """Ids of claims that a reader may mean: of the same number, spelt much the same, about it.
+
+    Examples
+    --------
+    >>> from ismlit_book.record.ledger import like
+    >>> like("tab-5.3")[:2], like("thm 5.33")[0], like("eigengaps", 1)
+    (['tab-5.3-linear', 'tab-5.3-squared'], 'thm-5.3', [])
+    """
+    key, place = key_of(name), [*KINDS, "eq"].index
+    kind = lambda claim_id: claim_id.partition("-")[0]
+    first = lambda i: (not key_of(i).startswith(key), place(kind(i)) if kind(i) in KINDS else 99)
+    numbers = {n.lower() for n in re.findall(r"(?<![\w.])[a-d\d]\.\d+(?![.\d])", name, re.I)}
+    same = sorted((c for c in ledger() if numbers & {*c.lower().split("-")}), key=first)
+    near = [_keys()[k] for k in difflib.get_close_matches(key, [*_keys()], most, 0.7)]
+    about = [c.id for c in ledger().values() if name.lower() in f"{c.id} {c.says}".lower()]
+    return [*dict.fromkeys([*same, *near, *about])][:most]
+
+
 def counts(claims=None):
     """How many of the claims (all of the ledger when None) carry each verdict."""
     claims = ledger().values() if claims is None else claims
@@ -219,9 +275,26 @@ def by_chapter(claims):
     return {title: here for title, here in found.items() if here}
 
 
+def told_apart(claims=None):
+    """The claims of the thesis and the papers, and those that this edition adds, as two lists."""
+    claims = ledger().values() if claims is None else claims
+    return [c for c in claims if not c.is_ours], [c for c in claims if c.is_ours]
+
+
 def tally(claims=None):
-    """`counts` in words: "3 holds, 1 fails"."""
-    return ", ".join(f"{number} {verdict}" for verdict, number in counts(claims).items())
+    """`counts` in words, this edition's own apart: "3 holds, 1 fails; ours: 2 holds".
+
+    Examples
+    --------
+    >>> from ismlit_book.record.ledger import ledger, tally
+    >>> tally([ledger()[name] for name in ("thm-5.1", "eq-5.2", "new-balanced-gamma")])
+    '1 holds, 1 holds as corrected; ours: 1 holds'
+    """
+    in_words = [
+        ", ".join(f"{number} {verdict}" for verdict, number in counts(part).items())
+        for part in told_apart(claims)
+    ]
+    return "; ours: ".join(in_words).removesuffix("; ours: ").removeprefix("; ")
 
 
 def rests_on(claim_id):

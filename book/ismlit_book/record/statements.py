@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ismlit_book.record.equality import is_symbolic, same
+from ismlit_book.record.equality import EvidenceError, is_symbolic, same, scale_of, values
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,14 @@ class Sides:
         exact = lambda s: is_symbolic(s) or np.asarray(s).dtype.kind in "biuO"
         return exact(self.left) and exact(self.right)
 
+    def __str__(self):
+        return f"{in_short(self.left)} {self.sign} {in_short(self.right)}"
+
 
 class Equal(Sides):
     """Two sides are the same, arrays to `tol` of their scale."""
+
+    sign = "="
 
     def holds(self):
         """Whether it comes out."""
@@ -49,12 +54,14 @@ class Equal(Sides):
 class AtMost(Sides):
     """The left side is nowhere above the right one, to `tol` of their scale."""
 
+    sign = "<="
+
     def holds(self):
         """Whether it comes out; of formulas, whether sympy sees the difference as non-negative."""
         if is_symbolic(self.left) or is_symbolic(self.right):
             return _is_nonnegative(self.right - self.left)
         left, right = np.broadcast_arrays(*(np.asarray(s, float) for s in (self.left, self.right)))
-        scale = max(np.abs(left).max(initial=0), np.abs(right).max(initial=0))
+        scale = scale_of(left, right)
         return bool(np.all(left - right <= self.tol * scale))
 
     def spoilt(self):
@@ -76,6 +83,34 @@ class Said:
     def spoilt(self):
         """Nothing."""
         return {}
+
+    def __str__(self):
+        return f"a truth value, {self.value}"
+
+
+def in_short(value, most=60):
+    """A formula or an array in a line, cut where it is long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit_book.record.statements import in_short
+    >>> in_short(2.0), in_short(np.arange(12.0).reshape(3, 4))
+    ('2', '[0, 1, 2, ...] (3 x 4)')
+    """
+    if is_symbolic(value):
+        short = getattr(value, "is_Rational", False) and max(abs(value.p), value.q) < 1e6
+        if getattr(value, "is_number", False) and not short:
+            value = value.evalf(6)
+        text = " ".join(str(value).split())
+        return text if len(text) <= most else f"{text[:most]} ..."
+    array = np.asarray(value, dtype=float)
+    numbers = [f"{number:.6g}" for number in array.ravel()[:3]]
+    if array.ndim == 0:
+        return numbers[0]
+    more = ["..."] if array.size > 3 else []
+    shape = f" ({' x '.join(map(str, array.shape))})" if array.size > 3 else ""
+    return f"[{', '.join(numbers + more)}]{shape}"
 
 
 def at_most(left, right, tol=1e-10):
@@ -125,8 +160,12 @@ def as_statement(what, tol=1e-10):
 def _is_nonnegative(difference):
     import sympy as sp
 
-    found = (sp.expand(difference), sp.factor(difference), sp.simplify(difference))
-    return any(form.is_nonnegative for form in found)
+    forms = (f(difference) for f in (sp.expand, sp.factor, sp.simplify))
+    if any(form.is_nonnegative for form in forms):
+        return True
+    if any(sp.re(value) < 0 for value in values(sp.sympify(difference))):
+        return False
+    raise EvidenceError(f"sympy can neither show nor refute that this is >= 0: {difference}")
 
 
 def spoilt_arrays(value):

@@ -29,6 +29,11 @@ def printed(table):
         return list(csv.DictReader(file))
 
 
+def cited_by(claim_id):
+    """The items that the thesis cites where a claim says so, as it prints them."""
+    return [row["cites"] for row in printed("references") if row["claim"] == claim_id]
+
+
 def results(table):
     """The stored rows of a table: [] when it was never run."""
     READ["results"].add(table)
