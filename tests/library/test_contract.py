@@ -383,7 +383,7 @@ def test_bootstrap_of_a_weighted_fit_needs_its_weights(name, table):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_order_of_the_rows_does_not_decide_where_the_signal_is_weak(seed):
-    """Nor do the coordinates: random starts and held-out parts are drawn in an order of their own."""
+    """Nor do the coordinates: random starts and held-out parts have an order of their own."""
     rng = np.random.default_rng(seed)
     X, order = rng.standard_normal((60, 8)), rng.permutation(60)
     y = (X[:, 0] + 2 * rng.standard_normal(60) > 0).astype(int)
