@@ -682,7 +682,7 @@ def labels_of_a_column(y: np.ndarray) -> np.ndarray:
 
 
 def known_labels(y: np.ndarray) -> Any:
-    """Return which labels are known: not -1, not NaN, not None in an array of objects.
+    """Return which labels are known: not -1, NaN or NaT, nor None or pandas's NA.
 
     Parameters
     ----------
@@ -714,5 +714,11 @@ def known_labels(y: np.ndarray) -> Any:
             "unknown ones pass np.array([...], dtype=object) with None where nothing is known"
         )
     if y.dtype.kind == "O":
-        return np.array([label is not None and label != -1 and label == label for label in y])
-    return (y != -1) & (y == y) if y.dtype.kind in "iuf" else np.ones(len(y), bool)
+        return np.array([_is_a_label(value) for value in y])
+    return (y == y) & (y != -1 if y.dtype.kind in "iuf" else True)
+
+
+def _is_a_label(value):
+    """Not -1, not None, and equal to itself, as neither NaN and NaT nor pandas's NA are."""
+    same = value == value
+    return isinstance(same, bool | np.bool_) and bool(same) and value is not None and value != -1

@@ -109,7 +109,7 @@ def plot_projection(
     >>> plt.close()
     """
     ax = _axes(ax)
-    parts = [(*_checked(Z, y, "Z"), {})]
+    parts: list[Any] = [(*_checked(Z, y, "Z"), {})]
     if held_out is not None:
         edge = dict(edgecolors="black", linewidths=0.9, zorder=3)
         parts.append((*_checked(*held_out, "held_out"), edge))
@@ -130,15 +130,21 @@ def plot_projection(
         parts, np.split(drawn_by, first), np.split(known, first)
     ):
         if continuous:
-            limits = dict(vmin=values.min(), vmax=values.max(), cmap="viridis")
-            drawn = ax.scatter(*points[sure].T, 14, own[sure], alpha=0.8, **limits, **style)
+            limits: Any = dict(vmin=values.min(), vmax=values.max(), cmap="viridis")
+            drawn = ax.scatter(
+                points[sure, 0], points[sure, 1], 14, own[sure], alpha=0.8, **limits, **style
+            )
         for k, name in enumerate(words):
             label = None if style or y is None else _shown(name)
             here = sure & (own == k)
-            ax.scatter(*points[here].T, 14, alpha=0.7, label=label, **look(k), **style)
+            ax.scatter(
+                points[here, 0], points[here, 1], 14, alpha=0.7, label=label, **look(k), **style
+            )
         if not known.all():
             label = None if style else "unknown"
-            ax.scatter(*points[~sure].T, 14, color="0.7", alpha=0.7, label=label, **style)
+            ax.scatter(
+                points[~sure, 0], points[~sure, 1], 14, color="0.7", alpha=0.7, label=label, **style
+            )
     if continuous:
         ax.figure.colorbar(drawn, ax=ax)
     if held_out is not None:
@@ -202,7 +208,9 @@ def plot_importances(
     """
     if top < 1:
         raise ValueError(f"top must be at least 1, the number of columns drawn, got {top!r}")
-    pipeline, model = (model, model[-1]) if isinstance(model, Pipeline) else (None, model)
+    pipeline: Any = None
+    if isinstance(model, Pipeline):
+        pipeline, model = model, model[-1]
     if hasattr(model, "fit"):
         check_is_fitted(model)
     try:

@@ -85,7 +85,7 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
         state = vars(args[0])
         before = dict(state)
         try:
-            with ONE_BLAS_THREAD, np.errstate(under="ignore"):
+            with ONE_BLAS_THREAD, np.errstate(under="ignore"):  # of exp, far from all
                 return fit(*args, **kwargs)
         except BaseException as error:  # KeyboardInterrupt included
             state.clear()

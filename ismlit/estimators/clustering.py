@@ -62,6 +62,8 @@ class ClusteringIKDR(ClusterMixin, Projection):
     verbose: bool = False
     random_state: object = None
 
+    _glimpse, _follows = TRIAL | dict(max_turns=3), False
+
     @property
     def _k(self):
         return self.n_clusters
@@ -109,15 +111,19 @@ class ClusteringIKDR(ClusterMixin, Projection):
                 labels = cluster_rows(found.U, k, self.random_state)
             else:
                 labels = cluster_rows_given(found.U, k, given, self.random_state)
-            value = self._promise(*_some_rows(found.U, labels)) if self._searched else 0.0
+            value = 0.0
+            if self._searched:
+                value = self._promise(*_some_rows(found.U, labels))
+                rows = _searched_rows(n)
+                value = self._judged(joint.sample(rows), found.W, labels[rows], value)
             if best is None or value > best[0]:
                 best = value, joint, found, labels
             if best[0] > -1 and best[0] >= least:
                 break
         value, joint, found, labels = best
         self.labels_: np.ndarray = labels
-        if self._searched and value == -1:
-            warn_of_sizes(self)
+        if value < 0:
+            warn_of_the_end(self, value)
         self.kernel_ = joint.kernel
         found.warn_unless_converged(type(self).__name__)
         self.result_ = replace(found, result=self._keep(found.result), W=self.W_)
@@ -126,6 +132,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         self.embedding_: np.ndarray = found.U
         self.n_iter_ = found.n_iter
 
+    @np.errstate(under="ignore")
     def predict(self, X: Any) -> np.ndarray:
         """Return the cluster of each row, by its place in the embedding.
 
@@ -142,6 +149,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         Z = self._projected(X)
         return self._extension.cluster(self._extension(Z))
 
+    @np.errstate(under="ignore")
     def score(self, X: Any, y: Any = None) -> float:
         """Return how well the clusters of new rows stand apart: the silhouette in their embedding.
 
@@ -212,7 +220,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         if not self._searched:
             bandwidth = "median" if self.bandwidth == "silhouette" else self.bandwidth
             return [(bandwidth, None, -1.0)]
-        rows = np.sort(np.random.default_rng(0).permutation(len(X))[:SEARCH_SUBSAMPLE])
+        rows = _searched_rows(len(X))
         sigmas = median_distance(X, max_samples=MEDIAN_SUBSAMPLE) * np.array(SHARES)
         found = self._scanned(joint_of, rows, sigmas, columns, q)[:MOST_SOLVED]
         if "self_tuning" not in [bandwidth for _, bandwidth, _ in found]:
@@ -224,37 +232,58 @@ class ClusteringIKDR(ClusterMixin, Projection):
         """How good a bandwidth looks by the clusters of some rows, in their embedding U."""
         return embedding_silhouette(U, labels)
 
-    def _scanned(self, joint_of, rows, sigmas, columns, q):
-        """Bandwidths that serve, the best first: (silhouette, bandwidth, None). Sets ``tried_``.
+    def _judged(self, joint, W, labels, promise):
+        """What is left of a promise: 1 less where as good a clustering may be another one.
 
-        What a bandwidth promises is seen on the `rows` after 3 turns of a few steps; the best
-        first, promises are held against 20 turns. From the widest on: once one lets the clusters
-        fall apart, narrower ones do too, and where they seem not to, rounding decides.
+        So what the data single out comes first, and the order within either kind is as it was.
+        """
+        if promise <= -1:
+            return promise
+        return promise - (joint.affinity(W).ambiguity(labels) >= len(np.unique(labels)) - 1)
+
+    def _scanned(self, joint_of, rows, sigmas, columns, q):
+        """Bandwidths that serve, the best first: (value, bandwidth, W to start from or None).
+
+        What each promises is seen on the `rows`, after a `_glimpse`. From the widest on: once one
+        lets the clusters fall apart, narrower ones do too, and where they seem not to, rounding
+        decides. The best are then held to it, see `_held`. Sets ``tried_``.
         """
 
-        def silhouette(bandwidth, turns):
+        def tried(bandwidth, W=None, **glimpse):
             joint = joint_of(bandwidth).sample(rows)
+            climb = partial(self._alternated, joint, columns, q, **glimpse)
             try:
-                U = self._alternated(joint, columns, q, **TRIAL, max_turns=turns).U
+                ends = [climb(W=start) for start in ([None] if W is None else [None, W])]
             except ConstantKernelError:
-                return -1.0
-            value = self._promise(U, cluster_rows(U, self._k, self.random_state), rows)
-            self._say(bandwidth, value)
-            return value
+                return -1.0, -1.0, W
+            end = max(ends, key=lambda end: end.objective)
+            labels = cluster_rows(end.U, self._k, self.random_state)
+            promise = self._promise(end.U, labels, rows)
+            self._say(bandwidth, promise)
+            return promise, self._judged(joint, end.W, labels, promise), end.W
 
-        promises = np.full(len(sigmas), -1.0)
-        for i, sigma in enumerate(sigmas):
-            promises[i] = silhouette(float(sigma), 3)
+        promises, found, W = np.full(len(sigmas), -1.0), [], None
+        for i, sigma in enumerate(sigmas.tolist()):
+            promises[i], value, end = tried(sigma, W, **self._glimpse)
+            found.append((value, sigma, end if self._follows else None))
+            W = found[-1][2]
             if promises[i] == -1 and promises.max() > -1:
                 break
         self.tried_ = {"bandwidth": sigmas, "silhouette": promises}
-        held = []
-        for i in np.argsort(-promises, kind="stable"):
-            if promises[i] <= max([-1.0, *(value for value, *_ in held)]):
+        found = sorted(found, key=lambda row: -row[0])
+        return [row for row in self._held(tried, found) if row[0] > -1]
+
+    def _held(self, tried, found):
+        """The best of what was found held against 20 turns, the self-tuning kernel, the rest."""
+        held: list = []
+        longer = TRIAL | dict(max_turns=20)
+        for value, sigma, _ in found:
+            if value <= max([-1.0, *(value for value, *_ in held)]):
                 break
-            held.append((silhouette(float(sigmas[i]), 20), float(sigmas[i]), None))
-        held.append((silhouette("self_tuning", 20), "self_tuning", None))
-        return in_order([row for row in held if row[0] > -1])
+            held.append((tried(sigma, **longer)[1], sigma, None))
+        held.append((tried("self_tuning", **longer)[1], "self_tuning", None))
+        first, *others = in_order(held)
+        return [first, *sorted(others + found[len(held) - 1 :], key=lambda row: -row[0])]
 
     def _say(self, bandwidth, value):
         """How a bandwidth looks, where `verbose` asks for it."""
@@ -307,17 +336,27 @@ def _some_rows(U, labels, most=1000):
     return U[rows], labels[rows], rows
 
 
-def warn_of_sizes(estimator: Any) -> None:
-    """Warn that some clusters found are nearly empty, whatever the bandwidth.
+def warn_of_the_end(estimator: Any, value: float) -> None:
+    """Warn that what was found is no clustering of the data, whatever the bandwidth.
 
     Parameters
     ----------
     estimator : ClusteringIKDR
         What was fitted.
+    value : float
+        At most -1 where some clusters are nearly empty, and else below 0.
     """
     sizes = ", ".join(map(str, np.bincount(estimator.labels_)))
+    what, cause = "of some size", "look for outliers"
+    if value > -1:
+        what, cause = "that X singles out", "see whether those of half of the rows are the same"
     warn(
         f"no bandwidth tried gives {type(estimator).__name__} n_clusters = {estimator._k} "
-        "clusters of some size (tried_ has what each promised, -1 for none): those found hold "
-        f"{sizes} rows. Ask for another number of clusters, or look for outliers",
+        f"clusters {what} (tried_ has what each promised, -1 for none): those found hold "
+        f"{sizes} rows. Ask for another number of clusters, or {cause}",
     )
+
+
+def _searched_rows(n):
+    """The rows, of n, that a search for the bandwidth looks at."""
+    return np.sort(np.random.default_rng(0).permutation(n)[:SEARCH_SUBSAMPLE])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,12 +14,11 @@ from sklearn.utils import Bunch, check_consistent_length, check_random_state, co
 from sklearn.utils.validation import check_is_fitted
 
 from ismlit.estimators.base import Projection, column_std
-from ismlit.estimators.namespaces import in_numpy
 from ismlit.estimators.weights import row_weights
-from ismlit.gamma import refuse_gaps
 from ismlit.grams import ConstantKernelError
 from ismlit.solvers.ism import ism
 from ismlit.solvers.starts import SAME_HEIGHT, alignment, starting_point
+from ismlit.targets import read_target
 
 MOST_ROWS = 1000  # The columns are ordered on at most so many rows.
 START_ROWS = 300  # A gradient start takes about so many of them.
@@ -211,12 +211,12 @@ def bootstrap_importances(
     A, target, w = _as_fitted(model, X, y, sample_weight)
     unit = np.arange(len(A)) if groups is None else column_or_1d(groups)
     check_consistent_length(A, target, unit)
-    refuse_gaps(unit, "groups")
-    n_classes = np.size(getattr(model, "classes_", None))
+    classes: Any = getattr(model, "classes_", None)
+    n_classes = np.size(classes)
     if w is not None:  # a row of weight 0 is none
         A, target, unit, w = (given[w > 0] for given in (A, target, unit, w))
-        n_classes = len(np.unique(target)) if hasattr(model, "classes_") else 1
-    unit = np.unique(unit, return_inverse=True)[1]
+        n_classes = len(np.unique(target)) if classes is not None else 1
+    unit = np.unique(read_target(unit, "groups"), return_inverse=True)[1]
     order = np.argsort(unit, kind="stable")
     units = np.split(order, np.flatnonzero(np.diff(unit[order])) + 1)
     if len(units) < LEAST_UNITS:
@@ -265,7 +265,7 @@ def _as_fitted(model, X, y, sample_weight):
         how = "without" if sample_weight is not None else "with"
         raise ValueError(f"{name} was fitted {how} sample_weight: pass the weights of the fit")
     w = row_weights(sample_weight, None, A, target)
-    held, mean = in_numpy(model), np.average(A, axis=0, weights=w)
+    held, mean = model, np.average(A, axis=0, weights=w)
     least = 1e-6 * np.maximum(abs(mean), abs(held.mean_))  # that of a constant, by rounding
     given, fitted = np.maximum(column_std(A, mean, w), least), np.maximum(held._std, least)
     other = np.maximum(given, fitted) > MOST_STRETCHED * np.minimum(given, fitted)

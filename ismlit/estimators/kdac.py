@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import normalized_mutual_info_score
-from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ismlit.estimators.base import all_or_nothing
 from ismlit.estimators.clustering import BANDWIDTH, ClusteringIKDR
-from ismlit.estimators.clusters import cluster_rows, embedding_silhouette
 from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import check_parameters
 from ismlit.gamma import Gamma, guidance_gamma
-from ismlit.grams import ConstantKernelError
 from ismlit.kernels import Kernel
 from ismlit.messages import warn
 from ismlit.objectives.joint import JointProblem
 from ismlit.solvers.ism import ism
+from ismlit.targets import has_fractions, read_target
 
 SHORT_CLIMB: dict[str, Any] = dict(
     solver=partial(ism, tol=1e-3, max_iter=20, escape=False), max_iter=None, max_turns=10, tol=1e-4
@@ -106,7 +102,8 @@ class KDAC(ClusteringIKDR):
     ConvergenceWarning
         When the objective still changes after `max_turns` iterations.
     UserWarning
-        When W keeps every direction of X, so that the known clustering cannot be avoided.
+        When W keeps every direction of X, so that the known clustering cannot be avoided, or no
+        bandwidth gives clusters of some size that the data single out.
 
     See Also
     --------
@@ -140,6 +137,7 @@ class KDAC(ClusteringIKDR):
 
     quality_: float
     novelty_: float
+    _glimpse, _follows = SHORT_CLIMB, True  # a narrow kernel alone has many poor maxima
 
     def __init__(
         self,
@@ -218,30 +216,8 @@ class KDAC(ClusteringIKDR):
         self.novelty_ = np.nan if y is None else novelty(self.labels_, known)
         return self
 
-    def _scanned(self, joint_of, rows, sigmas, columns, q):
-        """Bandwidths that serve, the best first: (silhouette on the `rows`, bandwidth, W).
-
-        From wide to narrow; at each bandwidth once afresh and once from the W of the one before,
-        and what lies higher is kept: a narrow kernel alone has many poor maxima. Sets ``tried_``.
-        """
-        found, W, silhouettes = [], None, np.full(len(sigmas), -1.0)
-        for i, sigma in enumerate(sigmas):
-            joint = joint_of(float(sigma)).sample(rows)
-            starts = [None] if W is None else [None, W]
-            try:
-                climb = partial(self._alternated, joint, columns, q, **SHORT_CLIMB)
-                ends = [climb(W=start) for start in starts]
-            except ConstantKernelError:
-                continue
-            end = max(ends, key=lambda end: end.objective)
-            labels, W = cluster_rows(end.U, self.n_clusters, self.random_state), end.W
-            silhouettes[i] = embedding_silhouette(end.U, labels)
-            self._say(sigma, silhouettes[i])
-            found.append((silhouettes[i], float(sigma), W))
-            if silhouettes[i] == -1 and silhouettes.max() > -1:
-                break
-        self.tried_ = {"bandwidth": sigmas, "silhouette": silhouettes}
-        return sorted((row for row in found if row[0] > -1), key=lambda row: -row[0])
+    def _held(self, tried, found):
+        return found  # what is followed from bandwidth to bandwidth has had its turns
 
     def _default_components(self, rank):
         return min(self.n_clusters, max(rank - 1, 1))  # all would leave nothing to choose
@@ -294,27 +270,18 @@ def clusterings(y: Any, n: int) -> np.ndarray:
     Raises
     ------
     ValueError
-        If y has another number of rows, mixes words and numbers, or holds a response.
+        If y has another number of rows, mixes words and numbers, has gaps, or holds a response.
     """
-    y = check_array(y, ensure_2d=False, dtype=None)
+    y = read_target(y)
     columns = y.reshape(len(y), -1)
     if len(columns) != n:
         raise ValueError(f"y must have one row per sample: {len(columns)} rows for {n} samples")
-    for column in columns.T:
-        kinds = {type(value) for value in column} if column.dtype == object else set()
-        if len(kinds) > 1 and not all(issubclass(kind, Real) for kind in kinds):
-            raise ValueError(
-                "the labels of a clustering must be all numbers or all strings, got "
-                f"{sorted(kind.__name__ for kind in kinds)}"
-            )
-        labels = np.array(column.tolist())
-        if labels.dtype.kind == "f" and (labels % 1).any():
-            row = int(np.flatnonzero(labels % 1)[0])
-            raise ValueError(
-                f"Unknown label type: y holds fractions, such as {labels[row]:g} in row {row}, "
-                "which are no labels of a known clustering: cut them into groups first"
-            )
-        check_classification_targets(labels)
+    if has_fractions(columns):
+        row = int(np.argwhere(columns % 1)[0, 0])
+        raise ValueError(
+            f"Unknown label type: y holds fractions, such as {columns[row].max():g} in row {row}, "
+            "which are no labels of a known clustering: cut them into groups first"
+        )
     return np.column_stack([np.unique(c, return_inverse=True)[1] for c in columns.T])
 
 

@@ -98,7 +98,7 @@ class SemiSupervisedIKDR(ClusteringIKDR):
         ----------
         X : array of shape (n_samples, n_features)
         y : array of shape (n_samples,) or (n_samples, r), optional
-            Labels, numbers with -1 or objects with None where nothing is known; or real scores, r
+            Labels, with -1, NaN, None or pandas's NA where nothing is known; or real scores, r
             of each row; or nothing is known (None).
 
         Returns
@@ -125,7 +125,6 @@ class SemiSupervisedIKDR(ClusteringIKDR):
         if y is not None:
             labels = one_row_per_sample(y, len(rows))
             known = known_labels(labels)
-            self._check_classes(labels, known)
             fixed = guidance_gamma(labels, self.weight)
         self.classes_ = None
         if known is not None:
@@ -137,22 +136,11 @@ class SemiSupervisedIKDR(ClusteringIKDR):
                 )
             given = np.full(len(rows), -1)
             given[known] = codes
-            self._unknown = None if labels.dtype.kind in "Ob" else -1
+            self._unknown = None if labels.dtype.kind in "ObmM" else -1
         self._given = given
         self._fit(rows, fixed=fixed, given=given)
         self.transduction_ = self._names(self.labels_)
         return self
-
-    def _check_classes(self, labels, known):
-        """A ValueError in the user's words where one class alone is known."""
-        if known is None or not known.any():
-            return
-        kinds = set(labels[known].tolist())
-        if len(kinds) == 1:
-            raise ValueError(
-                f"only one class is known, {kinds.pop()!r}: give some labels of at least two "
-                "classes, or none at all"
-            )
 
     def _promise(self, U, labels, rows):
         """The silhouette, and beside it the share of given labels that the clusters agree with."""
@@ -160,6 +148,10 @@ class SemiSupervisedIKDR(ClusteringIKDR):
         if value == -1 or self._given is None or not (self._given[rows] >= 0).any():
             return value
         return round((value + agreement(labels, self._given[rows], self._k)) / 2, 3)
+
+    def _judged(self, joint, W, labels, promise):
+        """As of any clustering; where labels are known it is they that single clusters out."""
+        return promise if self._given is not None else super()._judged(joint, W, labels, promise)
 
     @property
     def _k(self):

@@ -32,9 +32,10 @@ class UnsupervisedIKDR(ClusteringIKDR):
         As for `SupervisedIKDR`.
     bandwidth : float, str or function, default="silhouette"
         As for `SupervisedIKDR`; and "silhouette": shares of the median distance are tried from
-        1 on until clusters fall apart, and the self-tuning kernel; the one whose clusters stand
-        apart best in U is kept (`ismlit.estimators.clusters.embedding_silhouette`, which sees no
-        classes), among equals the self-tuning kernel or the widest.
+        1 on until clusters fall apart, and the self-tuning kernel. Of those whose clusters the
+        data single out (see Notes) the one is kept whose clusters stand apart best in U
+        (`ismlit.estimators.clusters.embedding_silhouette`, which sees no classes), among equals
+        the self-tuning kernel or the widest.
     normalize : {"none", "degrees", "centred"}, default="degrees"
         "degrees": divide the kernel by the roots of its row sums, as spectral clustering does;
         "centred": centre it afterwards, too; "none": centre it alone.
@@ -80,6 +81,12 @@ class UnsupervisedIKDR(ClusteringIKDR):
 
     Notes
     -----
+    Silhouettes rise as a kernel gets narrower, also where it cuts a group at a chance gap. Another
+    cut is then nearly as cheap: the k-th eigenvalue of the affinity is near to the next. What the
+    clusters fall short of the leading eigenvalues, over that gap, bounds how far from them a
+    clustering as good can be (Meila 2006). At k - 1 and beyond the bound says nothing: such an end
+    comes after all others, and a warning says so where there is no other.
+
     The embedding needs all pairs of rows, so that time grows with their square: 1000 rows of ten
     columns in three clusters took 2 seconds of one core, 4000 took 6 (`KDAC` 3 and 14), so that
     50,000 take a quarter of an hour. Up to 16,000 rows half of the kernel matrix is kept, in at
@@ -90,6 +97,7 @@ class UnsupervisedIKDR(ClusteringIKDR):
     ----------
     Niu, Dy and Jordan 2011, Dimensionality reduction for spectral clustering.
     Ng, Jordan and Weiss 2002, On spectral clustering: analysis and an algorithm.
+    Meila 2006, The uniqueness of a good optimum for k-means.
 
     Examples
     --------
@@ -127,7 +135,7 @@ class UnsupervisedIKDR(ClusteringIKDR):
             If the alternation did not arrive in `max_turns` turns.
         UserWarning
             If one column makes nearly all of the variance, a component hardly varies, or no
-            bandwidth gives clusters of some size.
+            bandwidth gives clusters of some size that the data single out.
         """
         check_parameters(self, bandwidth=BANDWIDTH)
         self._fit(validate_data(self, X, dtype=FLOATS, ensure_min_samples=2))

@@ -21,7 +21,7 @@ def one_row_per_sample(y: Any, n: int) -> np.ndarray:
     Parameters
     ----------
     y : array of shape (n,) or (n, r)
-        Labels, -1 where none is known; or scores.
+        Labels, -1, NaN or None where none is known; or scores.
     n : int
         The number of rows of X.
 
@@ -33,18 +33,18 @@ def one_row_per_sample(y: Any, n: int) -> np.ndarray:
     Raises
     ------
     ValueError
-        If y has another length, or holds NaN or infinity.
+        If y has another length, or holds infinity, or NaN among scores.
     """
     y = np.asarray(y)
     if len(y) != n:
         raise ValueError(f"y must have one row per sample: {len(y)} rows for {n} samples")
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        row = int(np.flatnonzero(~np.isfinite(y.reshape(n, -1)).all(axis=1))[0])
-        raise ValueError(
-            f"y holds NaN or infinity in row {row}: write -1 where a label is not known"
-        )
     y = labels_of_a_column(y)
-    if y.ndim == 1 and y.dtype.kind == "f" and (y % 1).any():
+    if y.dtype.kind == "f":
+        bad = np.isinf(y) if y.ndim == 1 else ~np.isfinite(y)  # a label that is NaN is not known
+        if bad.any():
+            row = int(np.argwhere(bad)[0, 0])
+            raise ValueError(f"y holds NaN or infinity in row {row}: write -1 for an unknown label")
+    if y.ndim == 1 and y.dtype.kind == "f" and (y[y == y] % 1).any():
         raise ValueError("y holds fractions, which are no labels: pass scores as y[:, None]")
     known = known_labels(y)
     if known is not None and known.any() and len(set(y[known].tolist())) == 1:
@@ -99,7 +99,7 @@ def check_units(X: np.ndarray) -> None:
         second derivative of a kernel: names it.
     """
     spread = X.max(axis=0) / 2 - X.min(axis=0) / 2  # halves: their difference cannot overflow
-    column, most = int(spread.argmax()), 0.1 * float(np.finfo(X.dtype).max) ** 0.25
+    column, most = int(spread.argmax()), 0.03 * float(np.finfo(X.dtype).max) ** 0.25
     if not spread[column]:
         raise ValueError("all rows of X are equal: duplicate rows of one sample say nothing")
     if not 1 / most < spread[column] < most:

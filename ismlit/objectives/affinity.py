@@ -191,6 +191,51 @@ class Affinity:
         self._require_signal(values)
         return U, values
 
+    def ambiguity(self, labels: np.ndarray) -> float:
+        """Return how far from a clustering another one can be that cuts the samples as well.
+
+        It is what the clusters fall short of the leading eigenvalues, over the gap below these. It
+        bounds the sum of the squared sines between the indicators of the clusters and the
+        leading eigenvectors, of which there are k - 1 beside the constant: from k - 1 on, it says
+        nothing, and clusters that share nothing with these may be as good.
+
+        Parameters
+        ----------
+        labels : array of shape (n,)
+            The clustering, of k clusters.
+
+        Returns
+        -------
+        float
+            0 where the clusters fall apart entirely; infinite where there is no gap.
+
+        References
+        ----------
+        Meila 2006, The uniqueness of a good optimum for k-means. Meila, Shortreed and Xu 2005,
+        Regularized spectral learning.
+
+        Examples
+        --------
+        >>> from ismlit import Gaussian
+        >>> from ismlit.objectives.pairs import Pairs
+        >>> from ismlit.objectives.affinity import Affinity
+        >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
+        >>> affinity = Affinity(Pairs(X, Gaussian(1.0)), normalize="degrees")
+        >>> affinity.ambiguity(np.array([0, 0, 1, 1])) < 1e-9
+        True
+        >>> affinity.ambiguity(np.array([0, 1, 1, 1])) > 0.5
+        True
+        """
+        Z = np.eye(labels.max() + 1, dtype=self.dtype)[labels]
+        Z = Z[:, Z.any(axis=0)]
+        if self.centred:
+            Z = np.linalg.qr(centre(Z[:, 1:]))[0]
+        else:  # the first eigenvector is that of the roots of the degrees
+            Z = Z * self.root / np.linalg.norm(Z * self.root, axis=0)
+        values = self.leading(Z.shape[1] + 1)[1]
+        short, gap = values[:-1].sum() - np.sum(Z * (self @ Z)), values[-2] - values[-1]
+        return float(short / gap) if gap > 0 else np.inf
+
     def _by_lanczos(self, k):
         """Eigenvalues and vectors, falling, by products alone; None where they lie too close."""
         start = np.random.default_rng(0).standard_normal(self.n).astype(self.dtype)

@@ -610,6 +610,14 @@ def test_a_draw_of_the_clusterers_is_recomputed():
             assert numbers[key] == pytest.approx(row[key][0], abs=margin), (method, key)
 
 
+@pytest.mark.parametrize("table", ["iris", "no clusters"])
+def test_a_draw_of_a_table_is_recomputed(table):
+    for method, numbers in clusterers.of_a_table(table, 1).items():
+        row = stored("clusterers", table=table, method=method)
+        assert numbers["ARI"] == pytest.approx(row["ARI"][1], abs=0.05)  # two rows of a cluster
+        assert numbers["warned"] == row["warned"][1]
+
+
 @pytest.mark.parametrize("method", ["SupervisedIKDR", "LDA", "PLS", public.ALL])
 def test_a_public_set_is_recomputed(method):
     needs(public.SETS["glass"])

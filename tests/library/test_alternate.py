@@ -39,6 +39,28 @@ def test_embedding_is_that_of_the_affinity(normalize, n, rng):
     assert_allclose(U.T @ U, np.eye(3), atol=1e-10)
 
 
+@pytest.mark.parametrize("normalize", NORMALIZE)
+def test_ambiguity_bounds_the_angles_between_clusters_and_embedding(normalize, rng):
+    """Against its formula by dense matrices; the bound holds for any labels, good or bad."""
+    X = rng.standard_normal((40, 3)) + 3 * np.eye(3)[np.arange(40) % 3]
+    K, H = gram(Gaussian(1.0), X), np.eye(40) - 1 / 40
+    D = np.ones(40) if normalize == "none" else K.sum(axis=1)
+    A = K / np.sqrt(np.outer(D, D))
+    r = 3 if normalize == "degrees" else 2  # the centred indicators of three clusters
+    A = A if r == 3 else H @ A @ H
+    values, V = np.linalg.eigh(A)
+    affinity = Affinity(Pairs(X, Gaussian(1.0)), normalize=normalize)
+    found = []
+    for labels in (np.arange(40) % 3, rng.permutation(40) % 3, np.arange(40) // 14):
+        shown = np.eye(3)[labels]
+        Z = np.linalg.svd(np.sqrt(D)[:, None] * shown if r == 3 else H @ shown)[0][:, :r]
+        short = values[-r:].sum() - np.trace(Z.T @ A @ Z)
+        found.append(affinity.ambiguity(labels))
+        assert found[-1] == pytest.approx(short / (values[-r] - values[-r - 1]), rel=1e-9)
+        assert r - np.linalg.norm(Z.T @ V[:, -r:]) ** 2 <= found[-1]
+    assert found[0] < 2 < min(found[1:])
+
+
 def test_a_cluster_of_one_has_no_silhouette():
     U = np.r_[np.zeros(20), np.ones(19), 50.0][:, None]
     assert embedding_silhouette(U, np.r_[np.zeros(20), np.ones(20)]) > 0

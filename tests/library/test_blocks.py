@@ -366,6 +366,7 @@ def test_dataframes_keep_their_names():
 # ---------------------------------------------------------------- refused
 
 
+@pytest.mark.filterwarnings("ignore:no bandwidth")  # of noise
 @pytest.mark.parametrize("estimator", [UnsupervisedIKDR, SemiSupervisedIKDR, KDAC])
 def test_what_cannot_take_a_collection_says_which_can(estimator):
     X, y = table(60)

@@ -88,8 +88,12 @@ PROVOKED = {
         lambda: SupervisedIKDR().fit(X, np.array([0, None, *Y[2:]], dtype=object)),
         "Input y contains None, in row 1: .*SemiSupervisedIKDR where only some labels are known",
     ),
-    "NaN among labels": (
-        lambda: SemiSupervisedIKDR().fit(X, np.where(np.arange(60) == 9, np.nan, Y)),
+    "infinity among labels": (
+        lambda: SemiSupervisedIKDR().fit(X, np.where(np.arange(60) == 9, np.inf, Y)),
+        "y holds NaN or infinity in row 9: write -1",
+    ),
+    "NaN among scores": (
+        lambda: SemiSupervisedIKDR().fit(X, np.where(np.arange(60) == 9, np.nan, X[:, 0])[:, None]),
         "y holds NaN or infinity in row 9: write -1",
     ),
     "NaN among labels that have to be known": (

@@ -21,7 +21,7 @@ def test_scikit_learn_contract(estimator, check):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:n_components = n_features")
+@pytest.mark.filterwarnings("ignore:n_components = n_features", "ignore:no bandwidth")
 @parametrize_with_checks([KDAC()])
 def test_scikit_learn_contract_as_it_comes(estimator, check):
     keep_the_contract(estimator, check)
@@ -122,6 +122,7 @@ def test_a_turn_of_the_features_turns_w(views, rng):
     assert_allclose(*same, atol=1e-4)  # the solver's tolerance
 
 
+@pytest.mark.filterwarnings("ignore:no bandwidth")  # five clusters are more than there are
 def test_all_directions_leave_nothing_to_choose(views):
     X, known, _ = views
     assert KDAC(5, random_state=0).fit(X, known).W_.shape == (4, 3)  # the default leaves one out

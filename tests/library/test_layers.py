@@ -16,7 +16,9 @@ from ismlit.estimators.network.layers import (
     MOST_PAIRS,
     LayerSolver,
     Recipe,
+    images,
 )
+from ismlit.estimators.network.ridge import RidgeDirections
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian
 
@@ -144,3 +146,32 @@ def test_a_layer_that_is_not_enough_tries_the_start_that_cannot_fall(wine, monke
 def score_at_one(solver, Z):
     """The agreement at sigma = 1."""
     return solver.score(gram(Gaussian(1.0), Z))
+
+
+# ---------------------------------------------------------------- equal rows
+
+
+def by_place(Z):
+    """Features that differ a little from place to place, as products of matrices may round."""
+    return Z + 1e-9 * np.arange(len(Z))[:, None]
+
+
+def test_equal_rows_have_equal_images_however_features_round(rng):
+    Z = rng.standard_normal((30, 3))[rng.integers(0, 30, 50)]
+    F = np.eye(2)[np.arange(50) % 2]
+    rounded = RidgeDirections(by_place, Z, F)(1e-3)[1]
+    first, codes = np.unique(Z, axis=0, return_index=True, return_inverse=True)[1:]
+    for found in (images(by_place, rng.standard_normal((3, 2)), Z), rounded):
+        assert np.array_equal(found, found[first[codes.ravel()]])
+
+
+@pytest.mark.parametrize("random_features", [None, 16])
+def test_equal_rows_have_equal_features(random_features, rng):
+    """Eigenvectors differ by rounding, which small eigenvalues magnify."""
+    Z = rng.standard_normal((30, 2))[rng.integers(0, 30, 50)]
+    solver = layer_solver(np.arange(50) % 2, random_features=random_features)
+    features, R, _ = solver.lift(Z, Gaussian(0.7))
+    first, codes = np.unique(Z, axis=0, return_index=True, return_inverse=True)[1:]
+    assert np.array_equal(R, R[first[codes.ravel()]])
+    K = gram(Gaussian(0.7), Z) if random_features is None else features(Z) @ features(Z).T
+    assert_allclose(R @ R.T, K, atol=1e-9)

@@ -1,6 +1,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from library.problems import keep_the_contract
 from numpy.testing import assert_allclose
@@ -11,7 +12,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets
-from ismlit.estimators import clustering, kdac
+from ismlit.estimators import clustering
 from ismlit.estimators.kdac import KDAC
 from ismlit.estimators.response import ResponseIKDR
 from ismlit.estimators.semisupervised import SemiSupervisedIKDR
@@ -20,6 +21,7 @@ from ismlit.estimators.unsupervised import UnsupervisedIKDR
 from ismlit.gamma import label_gamma
 from ismlit.geometry.frames import principal_angles
 from ismlit.kernels import Polynomial
+from ismlit.objectives.affinity import Affinity
 from ismlit.objectives.plain import Problem
 
 
@@ -135,6 +137,15 @@ def test_the_bandwidth_kept_is_the_one_that_keeps_its_promise(rng, monkeypatch):
     assert model.kernel_.sigma == model.tried_["bandwidth"][3]
 
 
+def test_where_the_best_falls_apart_in_the_end_a_lesser_promise_is_taken_up(wine, monkeypatch):
+    """Of four the third is best and held, but its end has tiny clusters: the second serves."""
+    promises, held, ends = [0.5, 0.9, 0.95, -1.0], [0.95, -1.0], [-1.0, 0.9]
+    values = iter([*promises, *held, *ends])
+    monkeypatch.setattr(clustering, "embedding_silhouette", lambda U, labels: next(values))
+    model = UnsupervisedIKDR(3, random_state=0).fit(wine[0])
+    assert list(values) == [] and model.kernel_.sigma == model.tried_["bandwidth"][1]
+
+
 def test_a_bandwidth_that_breaks_its_promise_gives_way_to_the_next(wine, monkeypatch):
     """What a glimpse promised need not be where the alternation ends: the end is judged too."""
     X, _ = wine
@@ -155,17 +166,80 @@ def test_a_bandwidth_that_breaks_its_promise_gives_way_to_the_next(wine, monkeyp
     assert len(ends["solved"]) == 2 and model.kernel_ is ends["solved"][1]
 
 
-@pytest.mark.parametrize("narrow", [0, 1])
+@pytest.mark.parametrize("kind", [UnsupervisedIKDR, KDAC])
 def test_no_bandwidth_is_looked_at_beyond_the_one_where_clusters_fall_apart(
-    narrow, wine, monkeypatch
+    kind, wine, monkeypatch
 ):
     """Whether a narrower one serves again is decided by rounding."""
-    kind = (UnsupervisedIKDR, KDAC)[narrow]
-    module = clustering if kind is UnsupervisedIKDR else kdac
     values = iter([0.5, 0.6, -1.0])
-    monkeypatch.setattr(module, "embedding_silhouette", lambda U, labels: next(values, 0.4))
+    monkeypatch.setattr(clustering, "embedding_silhouette", lambda U, labels: next(values, 0.4))
     model = kind(3, random_state=0).fit(wine[0])
     assert model.tried_["silhouette"].tolist() == [0.5, 0.6] + [-1.0] * 7
+
+
+@pytest.mark.parametrize("kind", [UnsupervisedIKDR, KDAC])
+def test_what_the_data_single_out_comes_before_a_better_silhouette(kind, wine, monkeypatch):
+    """From k - 1 on the bound on the distance of clusterings as good says nothing, below it does.
+
+    Where nothing is singled out the choice is the one by silhouettes alone, and it is said.
+    """
+    X, _ = wine
+    width = lambda kernel: getattr(kernel, "sigma", "self-tuning")
+    bounds, others = {}, 0.0
+    bound = lambda self, labels: bounds.get(width(self.kernel), others)
+    monkeypatch.setattr(Affinity, "ambiguity", bound)
+    fit = lambda: kind(3, n_components=2, random_state=0).fit(X)
+    plain = fit()
+    best = width(plain.kernel_)
+    bounds[best] = 1.99
+    assert np.array_equal(fit().labels_, plain.labels_)
+    bounds[best] = 2.0
+    assert width(fit().kernel_) != best
+    others = np.inf
+    with pytest.warns(UserWarning, match="no bandwidth tried .* 3 clusters that X singles out"):
+        assert np.array_equal(fit().labels_, plain.labels_)
+
+
+@pytest.mark.filterwarnings("ignore:component", "ignore:column")
+@pytest.mark.parametrize("draw", [0, 1])
+def test_clusters_of_what_has_none_are_said_to_be_nothing(draw):
+    """But not where labels say what the clusters are."""
+    X = np.random.default_rng(draw).standard_normal((150, 2))
+    with pytest.warns(UserWarning, match="no bandwidth tried gives UnsupervisedIKDR"):
+        UnsupervisedIKDR(2, random_state=0).fit(X)
+    SemiSupervisedIKDR(2, random_state=0).fit(X, (X[:, 0] > 0).astype(int))
+
+
+@pytest.mark.parametrize("kind", [UnsupervisedIKDR, SemiSupervisedIKDR, KDAC])
+def test_underflow_far_from_all_rows_is_no_error(kind, rng):
+    X, y = rng.standard_normal((60, 3)) + 9 * np.eye(3)[np.arange(60) % 3], np.arange(60) % 2
+    with np.errstate(all="raise"):
+        model = kind(3, random_state=0).fit(X, y)
+        assert len(model.predict(X + 50)) == 60 and model.score(X) <= 1
+
+
+GAPS = {
+    "NaN": np.array([0, 1, np.nan] * 20),
+    "NaN in single precision": np.array([0, 1, np.nan] * 20, dtype="f4"),
+    "None": np.array([0, 1, None] * 20),
+    "NaN among words": np.array(["a", "b", np.nan] * 20, dtype=object),
+    "NA": pd.Series([0, 1, pd.NA] * 20, dtype="Int64"),
+    "NA among words": pd.Series(["a", "b", pd.NA] * 20, dtype="string"),
+    "NA among bools": pd.Series([False, True, pd.NA] * 20, dtype="boolean"),
+    "NA among objects": pd.Series(["a", "b", pd.NA] * 20, dtype=object),
+    "of categories": pd.Series(pd.Categorical([0, 1, None] * 20)),
+    "NaT": pd.Series(pd.to_datetime(["2020", "2021", None] * 20)),
+}
+
+
+@pytest.mark.parametrize("gap", GAPS)
+def test_every_kind_of_gap_says_that_a_label_is_not_known(gap, rng):
+    X = rng.standard_normal((60, 2)) + 6 * (np.arange(60) % 3 == 1)[:, None]
+    options = dict(n_clusters=2, bandwidth="median", random_state=0)
+    plain = SemiSupervisedIKDR(**options).fit(X, [0, 1, -1] * 20)
+    model = SemiSupervisedIKDR(**options).fit(X, GAPS[gap])
+    assert np.array_equal(model.labels_, plain.labels_) and len(model.classes_) == 2
+    assert set(model.transduction_) == set(model.classes_)
 
 
 def test_known_labels_help_where_noise_hides_the_clusters(wine, rng):

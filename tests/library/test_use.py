@@ -340,7 +340,7 @@ def test_slices_of_a_response_can_be_balanced():
     assert not np.isclose(plain, balanced)
 
 
-@pytest.mark.filterwarnings("ignore:column 0 of X makes")
+@pytest.mark.filterwarnings("ignore:column 0 of X makes", "ignore:no bandwidth")
 def test_where_nothing_serves_new_rows_are_told_all_the_same():
     X = np.random.default_rng(0).standard_normal((150, 4))
     X[:, 0] = abs(X[:, 0]) ** 6
