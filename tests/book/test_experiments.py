@@ -259,7 +259,7 @@ def test_a_draw_of_the_starts_is_recomputed(solver, seed):
 @pytest.mark.parametrize(("name", "seed"), [("narrow", 3), ("labels", 7), ("columns", 11)])
 def test_a_draw_of_the_course_is_recomputed(name, seed):
     row = stored("draws", experiment=name)
-    for quantity, value in draws.EXPERIMENTS[name](seed).items():
+    for quantity, value in draws.one(name, seed).items():
         assert len(row[quantity]) == draws.DRAWS
         assert value == pytest.approx(row[quantity][seed], abs=1e-3), quantity
 

@@ -17,7 +17,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 
-from ismlit_book.experiments import over_runs
+from ismlit_book.experiments import named, several
 
 DRAWS = 50
 
@@ -74,10 +74,14 @@ def _agreements(found, y):
 EXPERIMENTS = {"narrow": narrow, "labels": labels, "columns": columns}
 
 
+def one(name, seed):
+    """What an experiment finds on one draw."""
+    with warnings.catch_warnings(action="ignore"):  # not converged is a result here
+        return EXPERIMENTS[name](seed)
+
+
 def rows(only="", folds=10, jobs=1):
     """One row an experiment."""
-    draws = range(DRAWS if folds > 2 else 2)
-    for name, one in EXPERIMENTS.items():
-        if name.startswith(only):
-            with warnings.catch_warnings(action="ignore"):  # not converged is a result here
-                yield {"experiment": name} | over_runs([one(seed) for seed in draws])
+    seeds = range(DRAWS if folds > 2 else 2)
+    for (name,) in named(only, EXPERIMENTS):
+        yield {"experiment": name} | several(one, [(name, seed) for seed in seeds], jobs)
