@@ -329,7 +329,8 @@ def _symbolic_derivative(kernel, order):
     except (TypeError, AttributeError) as error:
         raise TypeError(
             f"the derivatives of {kernel!r} could not be derived ({error}): write f with the "
-            "functions of xp (xp.sqrt, not np.sqrt), twice differentiable, or subclass Kernel and "
+            "functions of xp (xp.sqrt, not np.sqrt), twice differentiable (a tiny number under a "
+            "root smooths a kink: xp.sqrt(beta**2 + 1e-12) for abs(beta)), or subclass Kernel and "
             "give df and d2f"
         ) from None
     return derivative, symbol

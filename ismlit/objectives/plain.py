@@ -409,8 +409,8 @@ class Problem(Samples):
         if not (np.isfinite(value) and np.isfinite(array).all()):
             raise ValueError(
                 f"{self.kernel!r} gives a non-finite value or derivative on this data: f and f' "
-                "must be finite wherever beta falls, beta = 0 included (scale the data, or "
-                "choose a formula that is smooth at 0)"
+                "must be finite wherever beta falls, beta = 0 included (scale the data, or add a "
+                "tiny number under a root: xp.sqrt(beta + 1e-12))"
             )
 
 

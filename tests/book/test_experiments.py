@@ -17,6 +17,7 @@ from ismlit_book.experiments import (
     cycles,
     deep_peers,
     defaults,
+    draws,
     hypotheses_4_2,
     imsat_digits,
     network_scaling,
@@ -255,6 +256,14 @@ def test_a_draw_of_the_starts_is_recomputed(solver, seed):
     assert found["quality"] == pytest.approx(row["quality"][seed], abs=1e-3)
 
 
+@pytest.mark.parametrize(("name", "seed"), [("narrow", 3), ("labels", 7), ("columns", 11)])
+def test_a_draw_of_the_course_is_recomputed(name, seed):
+    row = stored("draws", experiment=name)
+    for quantity, value in draws.one(name, seed).items():
+        assert len(row[quantity]) == draws.DRAWS
+        assert value == pytest.approx(row[quantity][seed], abs=1e-3), quantity
+
+
 @pytest.mark.parametrize(
     ("name", "method"),
     [
@@ -389,6 +398,7 @@ WANTED = {
     ),
     "chance": (("part", "method"), product(("null", "seconds"), chance.METHODS)),
     "starts": (("solver", "start"), product(starts.SOLVERS, starts.STARTS)),
+    "draws": (("experiment",), ((name,) for name in draws.EXPERIMENTS)),
     "classifiers": (
         ("set", "method"),
         (

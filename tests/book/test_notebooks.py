@@ -237,6 +237,51 @@ def test_the_times_of_the_front_page_add_up():
         assert abs(taken - int(number) * {"minutes": 1, "hours": 60}[unit]) <= 15
 
 
+NEEDED = re.compile(r"(?:[Yy]ou need|needs|after) \[[^\]]*\]\((?!http)([^)#]+\.ipynb)\)")
+
+
+def needed(page):
+    """The pages that a page's opening says one has to have read."""
+    opening = nbformat.read(page, as_version=4).cells[0].source
+    return [(page.parent / link).resolve() for link in NEEDED.findall(opening)]
+
+
+def test_what_a_page_needs_is_read_from_its_opening(tmp_path):
+    opening = (
+        "# Title\n\nYou need [that](a.ipynb); see [more](b.ipynb). It comes after [x](../c.ipynb)."
+    )
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(opening)])
+    nbformat.write(book, tmp_path / "page.ipynb")
+    assert needed(tmp_path / "page.ipynb") == [tmp_path / "a.ipynb", tmp_path.parent / "c.ipynb"]
+
+
+def routes():
+    """Pages in the order of each route, of the front page and of the chapters."""
+    book = ROOT / "book"
+    front = words(nbformat.read(book / "intro.ipynb", as_version=4))
+    learn = next(line for line in front.split("\n") if "**[Learn it]" in line)
+    yield "front", [book / page for page in re.findall(r"\]\((\S+?)\)", learn)[1:]]
+    for index in sorted(book.glob("ch*/index.md")):
+        lines = re.findall(r"^- \*\*(.*), \d+ minutes:\*\*(.*)$", index.read_text("utf-8"), re.M)
+        for name, line in lines:
+            pages_of_it = re.findall(r"\]\((\w+\S*\.ipynb)\)", line)
+            yield f"{index.parent.name}, {name}", [index.parent / page for page in pages_of_it]
+
+
+@pytest.mark.parametrize("name, route", [pytest.param(*r, id=r[0]) for r in routes()])
+def test_a_route_has_what_its_pages_need_in_order(name, route):
+    """A chapter's route: of the same chapter; what others have to give stands in its map."""
+    if "All of it" in name:
+        return
+    missing = {
+        page.name: need.name
+        for k, page in enumerate(route)
+        for need in needed(page)
+        if (name == "front" or need.parent == page.parent) and need not in route[:k]
+    }
+    assert missing == {}
+
+
 GRADE = re.compile(r"^\*\*Exercise \d+\*\* \((★{1,3})(, change and look)?\)\. ", re.M)
 
 

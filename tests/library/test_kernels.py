@@ -20,6 +20,7 @@ from ismlit.kernels import (
     RelativeGaussian,
     Squared,
 )
+from ismlit.objectives.plain import Problem
 
 SINGLE = [name for name in FAMILY if name not in ("sum", "relative")]
 
@@ -127,8 +128,28 @@ def test_a_far_origin_costs_no_digits(rng):
     ],
 )
 def test_a_formula_that_sympy_cannot_derive_is_refused_in_words(f):
-    with pytest.raises(TypeError, match="twice differentiable, or subclass Kernel"):
+    with pytest.raises(TypeError, match=r"twice differentiable .*, or subclass Kernel"):
         Kernel(f).d2f(np.ones(3))
+
+
+@pytest.mark.parametrize("apart", [2.0, 7.0])
+def test_a_root_at_zero_is_refused_and_the_cure_works(apart):
+    """A hyperbolic secant of the distance is 1 - beta / 2 + ..., but its f' is 0 / 0 in numbers."""
+    X, weights = np.array([[0.0], [0.0], [apart]]), [[1, 1, -1], [1, 1, -1], [-1, -1, 1.0]]
+    secant = lambda shift: Kernel(lambda beta, xp: 1 / xp.cosh(xp.sqrt(beta + shift)))
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"tiny number under a root"):
+        Problem(X, weights, secant(0)).phi([[1.0]])
+    slope = -np.sinh(apart) / (2 * apart * np.cosh(apart) ** 2)
+    phi = Problem(X, weights, secant(1e-12)).phi([[1.0]])
+    assert_allclose(phi, [[-4 * slope * apart**2]], rtol=1e-9)
+
+
+def test_a_kink_of_inner_products_is_refused_and_the_cure_works():
+    beta = np.array([-2.0, 0.0, 0.5])
+    with pytest.raises(TypeError, match="a tiny number under a root"):
+        Kernel(lambda beta, xp: xp.exp(-xp.abs(beta)), pairs="inner").d2f(beta)
+    smooth = Kernel(lambda beta, xp: xp.exp(-xp.sqrt(beta**2 + 1e-12)), pairs="inner")
+    assert_allclose(smooth.df(beta), -np.sign(beta) * np.exp(-abs(beta)), atol=1e-9)
 
 
 def test_a_squared_distance_is_not_negative_where_f_is_derived():

@@ -5,6 +5,8 @@ import posixpath
 from tools.site.templates import render
 
 MOVED = {
+    "ch2/nmi": "ch3/nmi",
+    "ch2/optimality": "ch5/optimality",
     "ch6/rise": "ch6/guarantee",
     "ch3/clustering": "ch2/embedding",
     "ch3/conclusions": "record/3.5-conclusions",
@@ -12,7 +14,6 @@ MOVED = {
     "ch3/departures": "record/3.5-departures",
     "ch3/guarantees": "record/3.3",
     "ch3/large": "record/A.4-large",
-    "ch3/nmi": "ch2/nmi",
     "ch3/note": "record/note",
     "ch3/note-steps": "record/note-steps",
     "ch3/peers": "ch3/when",
