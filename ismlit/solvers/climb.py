@@ -591,7 +591,7 @@ def upward_curve(state: SolverState) -> np.ndarray | None:
     before = state.problem.count.passes
     second = SecondOrder(state.problem, state.point.W, state.point.phi)
     upward = ESCAPE.saddle * second.phi_size
-    state.curvature, Z = second.lowest(enough=upward)
+    state.curvature, Z = second.lowest()
     state.n_test_passes += state.problem.count.passes - before
     return Z if state.curvature.value < -upward else None
 

@@ -231,6 +231,8 @@ def test_the_text_says_how_exact_the_curvature_is():
     assert "Kd - M between -0.038 and 331.2" in str(given)  # rounded down, as a bound must be
     given = Certificate(**numbers, **verdict, curvature_error=0.0)
     assert "smallest eigenvalue of Kd - M 331.2" in str(given)
+    given = Certificate(**numbers, **verdict, curvature_error=np.inf)
+    assert "smallest eigenvalue of Kd - M at most 331.2" in str(given)
 
 
 def test_directions_of_other_methods_are_certified():
