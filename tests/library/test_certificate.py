@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from library.problems import orthonormal, random_problem
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 
-from ismlit import datasets
 from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.supervised import SupervisedIKDR
 from ismlit.estimators.unsupervised import UnsupervisedIKDR
@@ -120,7 +120,7 @@ def test_any_w_is_orthonormalised_and_that_is_said(rng):
 
 @pytest.fixture
 def wine():
-    bunch = datasets.load_wine()
+    bunch = load_wine()
     return bunch.data / bunch.data.std(axis=0), bunch.target
 
 
@@ -236,7 +236,7 @@ def test_the_text_says_how_exact_the_curvature_is():
 
 
 def test_directions_of_other_methods_are_certified():
-    wine = datasets.load_wine()
+    wine = load_wine()
     X = (wine.data - wine.data.mean(axis=0)) / wine.data.std(axis=0)
     problem = Problem(X, label_gamma(wine.target), Gaussian(3.0))
     for W in (

@@ -9,10 +9,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from library.problems import FAMILY, kernel_for, orthonormal, unsettled
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
-from ismlit import datasets
 from ismlit.bandwidth import median_distance
 from ismlit.gamma import label_gamma
 from ismlit.geometry.frames import (
@@ -40,7 +40,7 @@ def objective(X, gamma, kernel, W):
 
 @pytest.fixture(scope="module")
 def breast_cancer():
-    bunch = datasets.load_breast_cancer()
+    bunch = load_breast_cancer()
     X, y = scale(bunch.data), bunch.target
     return X, label_gamma(y), Gaussian(median_distance(X))
 

@@ -26,12 +26,11 @@ from ismlit import (
     median_distance,
     normalized_hsic,
 )
-from ismlit.datasets import load_wine, make_rings
+from ismlit.datasets import make_rings
 from ismlit.geometry.frames import principal_angles
 from ismlit.kernels import Product
 
 X, y, plane = make_rings(200, random_state=0)
-load_wine()
 
 # Parameters
 KDAC(n_clusters=3, weight=1.0, kernel=Gaussian(1.0), bandwidth=lambda X: 2.0)
