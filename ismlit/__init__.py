@@ -14,7 +14,7 @@ _HOME = {
     "bandwidth": ["median_distance"],
     "grams": ["ConstantKernelError", "gram"],
     "objectives.plain": ["Problem"],
-    "solvers.ism": ["ism", "published_ism"],
+    "solvers.ism": ["ism"],
     "solvers.result": ["ISMResult"],
     "solvers.certificate": ["Certificate", "certify"],
     "estimators.importance": ["bootstrap_importances"],

@@ -26,7 +26,7 @@ from ismlit.kernels import (
 )
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.certificate import Certificate, certify
-from ismlit.solvers.ism import ism, published_ism
+from ismlit.solvers.ism import ism
 from ismlit.solvers.result import ISMResult
 from ismlit.statistics import DependenceTest, dependence_test
 
@@ -67,6 +67,5 @@ __all__ = [
     "median_distance",
     "normalized_hsic",
     "one_hot",
-    "published_ism",
     "response_gamma",
 ]

@@ -1,82 +1,12 @@
-"""Data to try things on: three sets that scikit-learn ships, and generators.
-
-What the thesis used besides is fetched by `ismlit_book.loaders`.
-"""
+"""Data to try things on, drawn from models whose answer is known."""
 
 from __future__ import annotations
 
 import numpy as np
-from sklearn import datasets as shipped
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import check_random_state
 
 Seed = int | np.random.RandomState | None
 Arrays = tuple[np.ndarray, ...]
-
-# ---------------------------------------------------------------- what scikit-learn ships
-
-
-def load_wine() -> Bunch:
-    """Load Wine: 178 rows, 13 chemical measurements in raw units, three cultivars.
-
-    It ships with scikit-learn, so that nothing is downloaded.
-
-    Returns
-    -------
-    sklearn.utils.Bunch
-        With ``data`` (178, 13), ``target`` (178,) and the names of both.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.datasets import load_wine
-    >>> np.bincount(load_wine().target).tolist()
-    [59, 71, 48]
-    """
-    return shipped.load_wine()
-
-
-def load_breast_cancer() -> Bunch:
-    """Load Breast Cancer Wisconsin (Diagnostic): 569 rows, 30 measurements, two classes.
-
-    It ships with scikit-learn, so that nothing is downloaded.
-
-    Returns
-    -------
-    sklearn.utils.Bunch
-        With ``data`` (569, 30), ``target`` (569,) and the names of both.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.datasets import load_breast_cancer
-    >>> data = load_breast_cancer()
-    >>> dict(zip(data.target_names.tolist(), np.bincount(data.target).tolist()))
-    {'malignant': 212, 'benign': 357}
-    """
-    return shipped.load_breast_cancer()
-
-
-def load_digits() -> Bunch:
-    """Load handwritten digits: 1797 images of 8 x 8 pixels, ten classes.
-
-    They ship with scikit-learn, so that nothing is downloaded.
-
-    Returns
-    -------
-    sklearn.utils.Bunch
-        With ``data`` (1797, 64), ``target`` (1797,) and the names of both.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.datasets import load_digits
-    >>> np.bincount(load_digits().target).tolist()
-    [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
-    """
-    return shipped.load_digits()
-
-
-# ---------------------------------------------------------------- generators
 
 
 def _require_multiple(n, m, rule):

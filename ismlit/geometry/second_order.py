@@ -12,17 +12,19 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh, eigh_tridiagonal, qr
+from scipy.linalg import eigh, qr
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from ismlit.geometry.frames import DENSE_FEATURES, extreme_eigenvectors, project_out
 
 FULL_SCALING_FEATURES = 1000  # With more, a scaling has only extreme eigenvectors of Phi.
-DENSE_LIMIT = 256  # M is not formed for more directions.
-DENSE_WORK = 2e7  # M is not formed either if pairs times directions are more than this.
-DENSE_ALWAYS = 16  # For so few directions forming M costs no more than one eigenvalue does.
-MOST_PRODUCTS = 120  # Products that Lanczos makes, at most.
-LANCZOS_TOL = 1e-2  # Lanczos has settled when its residual is below this share of the value.
-BOUND_RISK = 1e-2  # The bound of Lanczos may be wrong with this probability.
+DENSE_DIRECTIONS = 100  # For so few M is formed: all at once they cost as 25 products do singly.
+DENSE_LIMIT = 1000  # Where ARPACK does not settle, M is formed for at most so many directions.
+KRYLOV = 20  # Vectors that ARPACK keeps: with fewer, small eigenvalues take it many more products.
+RESTARTS = 10  # Of ARPACK at most, each of some ten products.
+SETTLED = 0.1  # ARPACK stops when its residual is below this share of the eigenvalue, ...
+FLAT = 1e-6  # ... to which it adds this share of Phi, for what counts as 0 needs no digits.
+BLOCK = 16  # Columns of M that are formed at a time.
 
 
 class Curvature(NamedTuple):
@@ -31,10 +33,14 @@ class Curvature(NamedTuple):
     Parameters
     ----------
     value : float
-        A Rayleigh quotient of Kd - M. The smallest eigenvalue lies between ``value - error`` and
-        ``value``.
+        A Rayleigh quotient of Kd - M: the smallest eigenvalue is at most this.
     error : float
-        Zero where the matrix was formed, otherwise Lanczos' bound.
+        Zero where the matrix was formed. Otherwise what a residual bounds. Let S be Kd - M, scaled
+        on both sides by the root of P = ``|Kd|``, and r the norm of ``S v - mu v`` for the v of
+        norm 1 that ARPACK found: some eigenvalue of S is within r of mu, for certain. If that is
+        the smallest one, as ARPACK seeks it, no eigenvalue of Kd - M is below ``value - error``,
+        which is ``(mu - r) min(P)``, or ``(mu - r) max(P)`` where mu < r. Infinite if ARPACK did
+        not settle.
     eigengap : float
         The smallest chosen eigenvalue of Phi less the largest other one.
     size : float
@@ -240,14 +246,10 @@ class SecondOrder:
 
     @cached_property
     def _m(self):
-        M = self.m_times(np.eye(self.size, dtype=self.dtype))
+        columns = np.eye(self.size, dtype=self.dtype)
+        blocks = range(0, self.size, BLOCK)
+        M = np.hstack([self.m_times(columns[:, k : k + BLOCK]) for k in blocks])
         return (M + M.T) / 2
-
-    @property
-    def is_small(self) -> bool:
-        """Whether M is small enough to be formed, given its directions and the pairs."""
-        few = self.in_basis and self.size * self.problem.n**2 <= DENSE_WORK
-        return 0 < self.size <= (DENSE_LIMIT if few else DENSE_ALWAYS)
 
     def times(self, b: np.ndarray) -> np.ndarray:
         """Multiply Kd - M by the coordinates of one tangent, in one pass over the pairs.
@@ -285,18 +287,17 @@ class SecondOrder:
         Z = b.reshape(self.shape)
         return (self.W_bar @ Z if self.in_basis else Z) @ self.rotation.T
 
-    def lowest(self, dense: bool = False, enough: Any = None) -> tuple[Curvature, np.ndarray]:
+    def lowest(self, dense: bool = False) -> tuple[Curvature, np.ndarray]:
         """Return the smallest eigenvalue of Kd - M, and the tangent along which it is taken.
 
-        M is formed if there are at most 16 directions. Otherwise Lanczos looks for the eigenvalue;
-        where it does not settle, and there are at most 256 directions, M is formed after all.
+        M is formed if there are at most 100 directions. Otherwise ARPACK looks for the eigenvalue
+        by products; where it does not settle, and there are at most 1000 directions, M is formed
+        after all.
 
         Parameters
         ----------
         dense : bool, default=False
             Form M in any case.
-        enough : float, optional
-            Stop as soon as the value is below minus this, or certain to be positive.
 
         Returns
         -------
@@ -307,11 +308,12 @@ class SecondOrder:
         """
         if self.size == 0:
             return Curvature(np.inf, 0.0, np.inf, self.phi_size), np.zeros_like(self.W)
-        found = None if dense or self.size <= DENSE_ALWAYS else self._lowest_lanczos(enough)
-        if found is None:
+        dense = dense or (self.in_basis and self.size <= DENSE_DIRECTIONS)
+        lowest = None if dense else self._lowest_by_products()
+        if lowest is None:
             values, vectors = eigh(np.diag(self.kd) - self.m_dense(), subset_by_index=(0, 0))
-            found = values[0], vectors[:, 0], 0.0
-        value, vector, error = found
+            lowest = values[0], vectors[:, 0], 0.0
+        value, vector, error = lowest
         curvature = Curvature(float(value), float(error), self.eigengap, self.phi_size)
         return curvature, self.tangent(vector)
 
@@ -326,48 +328,41 @@ class SecondOrder:
             start += np.eye(1, self.size, int(np.argmin(kd)))[0]
             return lambda b: b / root, (diagonal.min(), diagonal.max()), start
         scaling = Scaling(self.phi, self.W, least=1e-3)
-        on_tangents = lambda b, power: scaling(b.reshape(self.shape), power).ravel()
-        noise = project_out(rng.standard_normal(self.shape), self.W).ravel()
-        return lambda b: on_tangents(b, -0.5), scaling.extremes, on_tangents(noise, -1)
+        tangent = lambda Z: project_out(Z, self.W).ravel()
+        over_root = lambda b: tangent(scaling(b.reshape(self.shape), -0.5))
+        return over_root, scaling.extremes, tangent(scaling(rng.standard_normal(self.shape)))
 
-    def _lowest_lanczos(self, enough):
-        """Lanczos for ``S = P^(-1/2) (Kd - M) P^(-1/2)``, P = |Kd|: (value, vector, error).
+    def _along_w(self, b):
+        """What is no tangent in coordinates that ARPACK tries: none where these are of W_bar."""
+        return 0 if self.in_basis else (self.W @ (self.W.T @ b.reshape(self.shape))).ravel()
 
-        S has the signs of Kd - M (Sylvester) and, M being small against Kd, a spectrum near
-        one. With mu a lower bound of its eigenvalues, Kd - M >= mu min(P) if mu >= 0, else
-        mu max(P). None where it does not settle and M can be formed.
+    def _lowest_by_products(self):
+        """The smallest eigenvalue by ARPACK: (value, vector, error); None if M is to be formed.
+
+        It is that of ``S = P^(-1/2) (Kd - M) P^(-1/2)``, P = |Kd|, which has the signs of Kd - M
+        (Sylvester) and, M being small against Kd, a spectrum near one. If mu is a lower bound of
+        its eigenvalues, Kd - M >= mu min(P) for mu >= 0, else mu max(P).
         """
         over_root, (least, largest), start = self._preconditioner()
-        basis = [start / np.linalg.norm(start)]
-        on, off = [], []
-        most = min(MOST_PRODUCTS, self.size)
-        for k in range(1, most + 1):
-            image = over_root(self.times(over_root(basis[-1]).astype(self.dtype)))
-            on.append(float(image @ basis[-1]))
-            Q = np.array(basis)
-            for _ in range(2):  # twice is enough (Kahan)
-                image -= Q.T @ (Q @ image)
-            off.append(float(np.linalg.norm(image)))
-            values, vectors = eigh_tridiagonal(on, off[:-1])
-            residual = off[-1] * abs(vectors[-1, 0])
-            x = over_root(Q.T @ vectors[:, 0])
-            value = values[0] / (x @ x)
-            settled = residual <= LANCZOS_TOL * abs(values[0]) or k == self.size
-            lower = values[0] - residual if settled else self._bound(k, values)
-            if settled or (enough is not None and (value < -enough or lower >= 0)):
-                break
-            basis.append(image / off[-1])
-        else:
+        level = max(FLAT, 100 * float(np.finfo(self.dtype).eps)) * self.phi_size / largest
+
+        def product(b):  # of S + level, whose eigenvalues ARPACK finds to a share of themselves
+            image = over_root(self.times(over_root(b).astype(self.dtype)))
+            return image + level * b + self._along_w(b)  # rounding does not grow amid a spectrum
+
+        S = LinearOperator((start.size, start.size), matvec=product, dtype=float)
+        options = dict(v0=start, ncv=KRYLOV, tol=SETTLED, maxiter=RESTARTS)
+        try:
+            v, settled = eigsh(S, 1, which="SA", **options)[1][:, 0], True
+        except ArpackError:
             if self.in_basis and self.size <= DENSE_LIMIT:
                 return None
+            v, settled = start, False
+        v = v - self._along_w(v)
+        v /= np.linalg.norm(v)
+        x, image = over_root(v), product(v) - level * v
+        mu = v @ image
+        lower = mu - np.linalg.norm(image - mu * v) if settled else -np.inf
         lower *= least if lower >= 0 else largest
+        value = mu / (x @ x)
         return value, x / np.linalg.norm(x), max(value - lower, 0.0)
-
-    def _bound(self, k, values):
-        """Below the smallest eigenvalue, after k steps, but for one random start in a hundred.
-
-        Kuczynski and Wozniakowski 1992: the share of the spectrum's width by which Lanczos can
-        miss its end.
-        """
-        share = (np.log(1.648 * np.sqrt(self.size) / BOUND_RISK) / (2 * k - 1)) ** 2
-        return -np.inf if share >= 1 else (values[0] - share * values[-1]) / (1 - share)

@@ -28,7 +28,8 @@ class Certificate:
     curvature, curvature_error : float
         Smallest eigenvalue of Kd - M, minus half the Riemannian Hessian of J: at a maximum it is
         not negative. The error is 0 where that matrix was formed; else the true value lies between
-        curvature - error and curvature (Lanczos).
+        curvature - error and curvature, provided that ARPACK did not miss the smallest one (see
+        `ismlit.geometry.second_order.Curvature`).
     eigengap : float
         Smallest eigenvalue of Phi on span(W) minus the largest off it. Negative when W is
         not the dominant eigenspace: such a W can be a maximum, but no fixed point of ISM.
@@ -110,6 +111,8 @@ class Certificate:
         """Where the smallest eigenvalue lies."""
         if not self.curvature_error:
             return f"{self.curvature:.4g}"
+        if not np.isfinite(self.curvature_error):
+            return f"at most {self.curvature:.4g}"
         least = self.curvature - self.curvature_error
         unit = 10.0 ** (np.floor(np.log10(abs(least) or 1.0)) - 1)
         least = float(np.floor(least / unit) * unit)  # two digits, and never above the bound
@@ -155,8 +158,7 @@ def certify(found, W=None, *, tol: float = 1e-5, exact: bool = False) -> Certifi
     References
     ----------
     Absil, Mahony and Sepulchre 2008, Optimization algorithms on matrix manifolds.
-    Kuczynski and Wozniakowski 1992, Estimating the largest eigenvalue by the power and Lanczos
-    algorithms with a random start.
+    Parlett 1998, The symmetric eigenvalue problem, chapter 4: the bound by a residual.
 
     Examples
     --------
@@ -243,7 +245,7 @@ def _tested(problem, W):
     W = W if V is None else V.T @ W
     J, phi = problem.objective_and_phi(W)
     second = SecondOrder(problem, W, phi)
-    return J, first_order_residual(phi, W), second.lowest(dense=second.is_small)[0]
+    return J, first_order_residual(phi, W), second.lowest()[0]
 
 
 def _what_was_solved(found, W=None):

@@ -390,25 +390,6 @@ class SolverState:
         flat = left <= self.noise * max(self.point.size, self.noise)
         return bool(flat), "no step raises the objective above its rounding error"
 
-    def as_published(self) -> tuple[bool, str]:
-        """Take the top eigenvectors of Phi, again and again, until they change by less than tol.
-
-        Returns
-        -------
-        converged : bool
-            Whether they did.
-        message : str
-            Why it stopped.
-        """
-        before: Any = np.nan  # No change from it is small.
-        while not self.spent:
-            values, W = top_eigenvectors(self.point.phi, self.point.W.shape[1])
-            self.move(self.trial(W))
-            if np.linalg.norm(values - before) < self.tol * np.linalg.norm(values):
-                return True, "the eigenvalues of Phi changed by less than tol"
-            before = values
-        return False, "max_iter reached"
-
     def result(self, converged: bool, message: str) -> ISMResult:
         """Return the end of the solve, as the caller gets it.
 
@@ -591,7 +572,7 @@ def upward_curve(state: SolverState) -> np.ndarray | None:
     before = state.problem.count.passes
     second = SecondOrder(state.problem, state.point.W, state.point.phi)
     upward = ESCAPE.saddle * second.phi_size
-    state.curvature, Z = second.lowest(enough=upward)
+    state.curvature, Z = second.lowest()
     state.n_test_passes += state.problem.count.passes - before
     return Z if state.curvature.value < -upward else None
 

@@ -101,7 +101,6 @@ def ism(
 
     See Also
     --------
-    published_ism : The iteration as it was published.
     ismlit.certify : Tests whether a W is a maximum.
     ismlit.SupervisedIKDR : With a bandwidth, scaling and a start of its own.
 
@@ -137,86 +136,6 @@ def ism(
     warn_unless_converged("ism", result)
     if problem is not X:
         warn_of_components("ism", result)
-    return result
-
-
-def published_ism(
-    X: Any,
-    gamma: Any = None,
-    kernel: Kernel | str | None = None,
-    q: int | None = None,
-    *,
-    init: str | ArrayLike = "taylor",
-    tol: float = 1e-6,
-    max_iter: int = 200,
-    n_jobs: int | None = None,
-    random_state: Any = None,
-    callback: Callable | None = None,
-) -> ISMResult:
-    """Run ISM as the thesis prints it, Algorithm 4 with its loop condition put right.
-
-    No step is tested against the objective. The iteration need not converge, nor end at a maximum.
-
-    Parameters
-    ----------
-    X : array of shape (n, d), or a problem
-        As for `ism`.
-    gamma : Gamma, DenseGamma, or symmetric array of shape (n, n), optional
-        As for `ism`.
-    kernel : Kernel or str, optional
-        As for `ism`.
-    q : int
-        Dimension of the subspace, 1 <= q <= d.
-    init : {"taylor", "pca", "random", "several"} or array of shape (d, q), default="taylor"
-        As for `ism`.
-    tol : float, default=1e-6
-        Stop when the eigenvalues change by less than this share; the thesis uses 0.01.
-    max_iter : int, default=200
-        The most steps taken.
-    n_jobs : int, optional
-        As for `ism`.
-    random_state : int, RandomState, optional
-        Seed for init="random".
-    callback : callable, optional
-        Called with every `Point`, the start included.
-
-    Returns
-    -------
-    ISMResult
-        As for `ism`.
-
-    Warns
-    -----
-    ConvergenceWarning
-        When the eigenvalues still change after `max_iter` steps.
-
-    See Also
-    --------
-    ism : Never lowers the objective, and says where it ends.
-
-    References
-    ----------
-    Wu, Miller, Chang, Sznaier and Dy 2019, Solving interpretable kernel dimensionality reduction.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.preprocessing import scale
-    >>> from ismlit import Gaussian, label_gamma, published_ism
-    >>> X, y = load_wine(return_X_y=True)
-    >>> result = published_ism(scale(X), label_gamma(y), Gaussian(3.0), 2, tol=0.01)
-    >>> result.converged, result.residual < 1e-6  # it says that it has converged
-    (True, False)
-    """
-    problem = as_problem(X, gamma, kernel, n_jobs)
-    check_options(problem, q, tol, max_iter)
-
-    def solve(problem, init):
-        state = SolverState.begin(problem, q, init, random_state, tol, max_iter, callback)
-        return state.result(*state.as_published())
-
-    result = problem.solved_by(solve, q, init)
-    warn_unless_converged("published_ism", result, "`ism`, which cannot cycle")
     return result
 
 

@@ -5,6 +5,7 @@ from ismlit_book.methods.baselines import (
     grassmann_trust_region,
     stiefel_descent,
 )
+from ismlit_book.methods.published import published_ism
 from library.problems import orthonormal, unsettled
 from numpy.testing import assert_allclose
 
@@ -14,7 +15,7 @@ from ismlit.kernels import Gaussian, Polynomial
 from ismlit.objectives.joint import JointProblem
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.alternate import alternate
-from ismlit.solvers.ism import ism, published_ism
+from ismlit.solvers.ism import ism
 
 PEERS = [dimension_growth, stiefel_descent, grassmann_trust_region]
 KERNELS = pytest.mark.parametrize("kernel", [Gaussian(2.0), Polynomial(2)], ids=str)

@@ -20,7 +20,7 @@ from library.problems import dense, keep_the_contract, slopes, tenth, unsettled
 from numpy.testing import assert_allclose
 from scipy.linalg import eigh
 from sklearn.base import clone
-from sklearn.datasets import make_circles, make_moons
+from sklearn.datasets import load_digits, make_circles, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.pipeline import make_pipeline
@@ -179,7 +179,7 @@ def test_the_bandwidth_of_the_deep_clusterer_has_the_best_silhouette():
 @unsettled
 def test_no_bandwidth_is_taken_at_which_samples_have_no_neighbours():
     """On digits K is the identity at a sixteenth of the median, and its clusters look good."""
-    X = datasets.load_digits().data[:300]
+    X = load_digits().data[:300]
     options = dict(n_init=1, n_steps=1, max_blocks=1, random_state=0)
     found = KNetClustering(10, **options).fit(X)
     alone = found.tried_["bandwidth"] < 0.15 * median_distance(X)

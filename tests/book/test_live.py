@@ -22,12 +22,12 @@ from ismlit_book.figures.live import (
 from ismlit_book.figures.verdict_bar import COLOURS
 from ismlit_book.files import pages
 from ismlit_book.methods.measures import class_table
+from ismlit_book.methods.published import published_ism
 from matplotlib.figure import Figure
 from PIL import Image
 
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.climb import SHIFT
-from ismlit.solvers.ism import published_ism
 
 X, Y, GAMMA, KERNEL = example()
 PROBLEM = Problem(X, GAMMA, KERNEL)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from ismlit_book.methods.networks import KNetVariant, PublishedNetwork, pull
+from ismlit_book.methods.published import published_ism
 from library.problems import dense, keep_the_contract, slopes, tenth, unsettled
 from numpy.testing import assert_allclose
 from scipy.linalg import eigh
@@ -15,7 +16,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.gamma import label_gamma
-from ismlit.solvers.ism import published_ism
 
 
 @unsettled

@@ -5,9 +5,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
-from sklearn.datasets import load_iris
-
-from ismlit import datasets
+from sklearn import datasets
 
 ROOT = Path(__file__).resolve().parents[2]
 CHANGES = {
@@ -28,7 +26,7 @@ CHANGES = {
 def test_a_page_runs_on_iris(page, monkeypatch):
     """In place of Wine and of breast cancer, and with one more change that its reader may make."""
     for name in ("load_wine", "load_breast_cancer"):
-        monkeypatch.setattr(datasets, name, load_iris)
+        monkeypatch.setattr(datasets, name, datasets.load_iris)
     cells = nbformat.read(ROOT / "book" / f"{page}.ipynb", as_version=4).cells
     program = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     for old, new in CHANGES[page].items():

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from library.problems import orthonormal
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
-from ismlit import datasets, label_gamma
+from ismlit import label_gamma
 from ismlit.bandwidth import median_distance
 from ismlit.estimators.clusters import cluster_rows_given, embedding_silhouette
 from ismlit.gamma import Gamma, embedding_gamma, guidance_gamma
@@ -71,7 +72,7 @@ def test_a_cluster_of_one_has_no_silhouette():
 @pytest.mark.parametrize("weight", [None, 2.0, -2.0])
 @pytest.mark.parametrize("place", ["guide", "fixed"])
 def test_alternation_never_falls_and_ends_where_it_says(normalize, weight, place):
-    wine = datasets.load_wine()
+    wine = load_wine()
     X, y = scale(wine.data), wine.target
     extra = None if weight is None else guidance_gamma(y, weight)
     kernel = Gaussian(median_distance(X))
@@ -90,7 +91,7 @@ def test_alternation_never_falls_and_ends_where_it_says(normalize, weight, place
 
 def test_an_alternation_ends_with_the_first_turn_that_gains_little():
     """A turn is both halves, U and W."""
-    joint = JointProblem(scale(datasets.load_wine().data), Gaussian(5.0))
+    joint = JointProblem(scale(load_wine().data), Gaussian(5.0))
     for tol in (1e-2, 1e-3, 1e-4):
         J = alternate(joint, 3, 2, tol=tol).history["objective"]
         gains = (J[2::2] - J[:-2:2]) / J[2::2]
@@ -136,7 +137,7 @@ def test_half_of_doubled_samples_say_what_all_say(normalize, times, relative, rn
 
 
 def test_frozen_degrees_lose_what_exact_ones_keep():
-    X = scale(datasets.load_wine().data)
+    X = scale(load_wine().data)
     joint = JointProblem(X, Gaussian(median_distance(X)), "degrees")
     with pytest.warns(ConvergenceWarning, match="fell"):
         frozen = alternate(joint, 3, 3, freeze=True)
@@ -159,7 +160,7 @@ def test_the_first_u_keeps_away_from_what_is_known(rng):
 
 def test_a_solver_that_falls_is_not_followed(rng):
     """ISM first, a random W afterwards: it is dropped, and the result is that of the kept one."""
-    X, calls = scale(datasets.load_wine().data), []
+    X, calls = scale(load_wine().data), []
 
     def random_w(problem, q, init):
         calls.append(1)
@@ -190,7 +191,7 @@ def test_the_first_u_is_the_start_or_keeps_away(rng):
 
 
 def test_later_turns_start_from_the_last_w():
-    X, starts, ends = scale(datasets.load_wine().data), [], []
+    X, starts, ends = scale(load_wine().data), [], []
 
     def spy(problem, q, init):
         starts.append(init)
@@ -204,8 +205,8 @@ def test_later_turns_start_from_the_last_w():
 
 
 def test_single_precision_and_pickles(rng):
-    X = scale(datasets.load_wine().data).astype(np.float32)
-    known = guidance_gamma(datasets.load_wine().target, -1.0)
+    X = scale(load_wine().data).astype(np.float32)
+    known = guidance_gamma(load_wine().target, -1.0)
     found = alternate(JointProblem(X, Gaussian(5.0), "centred", known), 2, 2, tol=1e-3)
     assert found.U.dtype == found.W.dtype == np.float32
     assert pickle.loads(pickle.dumps(found)).objective == found.objective
@@ -234,7 +235,7 @@ def test_a_wide_kernel_is_refused_only_where_it_is_constant(normalize, rng):
 
 
 def test_alternation_that_does_not_converge_says_so():
-    X = scale(datasets.load_wine().data)
+    X = scale(load_wine().data)
     with pytest.warns(ConvergenceWarning, match="still rose"):
         found = alternate(JointProblem(X, Gaussian(5.0)), 3, 3, max_turns=2)
     assert not found.converged and found.n_iter == 2
@@ -258,7 +259,7 @@ def test_passes_of_an_alternation_are_those_made(normalize, monkeypatch):
 
     monkeypatch.setattr(Pairs, "sweep", counted)
     monkeypatch.setattr("ismlit.objectives.affinity.gram", formed)
-    X = scale(datasets.load_wine().data)
+    X = scale(load_wine().data)
     joint = JointProblem(X, Gaussian(5.0), normalize)
     for _ in range(2):  # the second alternation counts its own passes alone
         made.clear()

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from library.problems import orthonormal, random_problem
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 
-from ismlit import datasets
 from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.supervised import SupervisedIKDR
 from ismlit.estimators.unsupervised import UnsupervisedIKDR
@@ -120,7 +120,7 @@ def test_any_w_is_orthonormalised_and_that_is_said(rng):
 
 @pytest.fixture
 def wine():
-    bunch = datasets.load_wine()
+    bunch = load_wine()
     return bunch.data / bunch.data.std(axis=0), bunch.target
 
 
@@ -231,10 +231,12 @@ def test_the_text_says_how_exact_the_curvature_is():
     assert "Kd - M between -0.038 and 331.2" in str(given)  # rounded down, as a bound must be
     given = Certificate(**numbers, **verdict, curvature_error=0.0)
     assert "smallest eigenvalue of Kd - M 331.2" in str(given)
+    given = Certificate(**numbers, **verdict, curvature_error=np.inf)
+    assert "smallest eigenvalue of Kd - M at most 331.2" in str(given)
 
 
 def test_directions_of_other_methods_are_certified():
-    wine = datasets.load_wine()
+    wine = load_wine()
     X = (wine.data - wine.data.mean(axis=0)) / wine.data.std(axis=0)
     problem = Problem(X, label_gamma(wine.target), Gaussian(3.0))
     for W in (

@@ -6,12 +6,6 @@ from numpy.testing import assert_allclose
 from ismlit import datasets
 
 
-def test_shipped_sets():
-    assert datasets.load_wine().data.shape == (178, 13)
-    assert datasets.load_breast_cancer().data.shape == (569, 30)
-    assert datasets.load_digits().data.shape == (1797, 64)
-
-
 def test_relations_are_what_they_say():
     x, y = datasets.make_relation("parabola", 4000, noise=0, random_state=0)
     assert_allclose(y, 2 * x**2 - 1)

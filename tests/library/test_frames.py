@@ -1,5 +1,7 @@
 """Frames, geodesics, and the exact second-order form against differences along geodesics."""
 
+import warnings
+
 import numpy as np
 import pytest
 from library.problems import FAMILY, brute_force, orthonormal, random_problem
@@ -18,8 +20,9 @@ from ismlit.geometry.frames import (
     projector_distance,
     top_eigenvectors,
 )
-from ismlit.geometry.second_order import DENSE_LIMIT, SecondOrder
+from ismlit.geometry.second_order import DENSE_DIRECTIONS, SecondOrder
 from ismlit.kernels import Gaussian
+from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism
 
 
@@ -83,77 +86,106 @@ def test_the_lowest_direction_is_a_tangent_at_the_given_frame(q, rng):
     assert_allclose(bend, -2 * lowest, atol=1e-4 * np.linalg.norm(problem.phi(W)))
 
 
-def brackets(found, exact, scale, sure=1e-6):
-    """A value and its error enclose the exact one; a Rayleigh quotient, it lies above."""
-    assert exact <= found.value + 1e-9 * scale
-    assert found.value - found.error <= exact + 1e-9 * scale
-    assert (found.value > 0) == (exact > 0) or abs(exact) < sure * scale
+def at_a_saddle(name, seed, sign=1):
+    """A stationary point by symmetry: rows come in pairs that differ in the sign of six columns.
 
-
-@pytest.mark.parametrize("seed", range(12))
-def test_lanczos_brackets_the_lowest_curvature(seed):
-    """Against the matrix itself, at maxima and at random points."""
+    W solves the problem of the other columns alone, so that nothing pulls it out of them, and what
+    the six would bring has any sign. With `sign` -1 Gamma only penalises, and Phi of a Gaussian has
+    chosen eigenvalues below 0.
+    """
     rng = np.random.default_rng(seed)
-    problem = random_problem(("gaussian", "polynomial", "user")[seed % 3], rng, n=20, d=9)
-    W = orthonormal(9, 3, rng) if seed % 2 else ism(problem, q=3).W
-    second = SecondOrder(problem, W, problem.phi(W))
-    (exact, none, *_), _ = second.lowest(dense=True)
-    found, Z = second.lowest(dense=False)
-    assert none == 0
-    brackets(found, exact, np.abs(second.kd).max(), sure=0.01)
-    assert np.linalg.norm(Z) == pytest.approx(1) and np.abs(W.T @ Z).max() < 1e-9
+    half = rng.standard_normal((15, 34))
+    X = np.vstack([half, half * np.repeat([1, -1], [28, 6])])
+    one, two = rng.standard_normal((2, 15, 15))
+    gamma = np.block([[one + one.T, two + two.T], [two + two.T, one + one.T]])
+    if sign < 0:
+        gamma = -gamma @ gamma
+    W = np.zeros((34, 3))
+    start = orthonormal(28, 3, rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a component that hardly varies
+        W[:28] = ism(Problem(X[:, :28], gamma, FAMILY[name]), q=3, init=start, escape=False).W
+    problem = Problem(X, gamma, FAMILY[name])
+    return SecondOrder(problem, W, problem.phi(W))
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_without_the_other_eigenvectors_the_curvature_is_the_same(seed, monkeypatch):
-    """On tangents themselves, scaled by extreme eigenvectors: bracket, gap and tangent."""
-    rng = np.random.default_rng(seed)
-    problem = random_problem(("gaussian", "user")[seed % 2], rng, n=40, d=34)
-    W = orthonormal(34, 3, rng) if seed % 3 == 0 else ism(problem, q=3, escape=False).W
-    phi = problem.phi(W)
-    whole = SecondOrder(problem, W, phi)
-    exact = whole.lowest(dense=True)[0]
-    scale = np.abs(whole.kd).max()
-    monkeypatch.setattr(second_order, "DENSE_FEATURES", 30)
-    monkeypatch.setattr(second_order, "FULL_SCALING_FEATURES", 30 if seed % 4 else 1000)
-    large = SecondOrder(problem, W, phi)
-    found, Z = large.lowest()
-    assert not large.in_basis and not large.is_small
-    assert_allclose(large.eigengap, whole.eigengap, atol=1e-8 * scale)
-    brackets(found, exact.value, scale)
-    assert np.linalg.norm(Z) == pytest.approx(1) and np.abs(W.T @ Z).max() < 1e-9
-    b = Z @ large.rotation
-    assert_allclose(np.sum(b * large.times(b.ravel()).reshape(b.shape)), found.value, rtol=1e-6)
+def require_bracket(curvature, exact):
+    """A Rayleigh quotient lies above the eigenvalue, less its error below; the sign is that of it.
+
+    Rounding is that of Phi; an eigenvalue below the share of Phi that counts as 0 has no sign.
+    """
+    rounding = 1e-10 * curvature.size
+    assert exact <= curvature.value + rounding
+    assert curvature.value - curvature.error <= exact + rounding
+    flat = second_order.FLAT * curvature.size
+    assert (curvature.value > 0) == (exact > 0) or abs(exact) < flat
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_lanczos_stops_when_the_sign_is_certain(seed):
-    """Fewer products, the same sign, and the true value within what it says."""
-    rng = np.random.default_rng(seed)
-    problem = random_problem(("gaussian", "user")[seed % 2], rng, n=30, d=24)
-    W = orthonormal(24, 3, rng) if seed % 3 == 0 else ism(problem, q=3, escape=False).W
-    second = SecondOrder(problem, W, problem.phi(W))
-    before = problem.count.passes
-    settled, _ = second.lowest()
-    between = problem.count.passes
-    found, _ = second.lowest(enough=1e-6 * second.phi_size)
-    assert problem.count.passes - between <= between - before
-    brackets(found, second.lowest(dense=True)[0].value, np.abs(second.kd).max())
+@pytest.mark.parametrize("in_basis", [True, False], ids=["eigenvectors", "tangents"])
+@pytest.mark.parametrize("name", ["gaussian", "multiquadratic", "user", "product", "squared"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_products_find_the_lowest_curvature_of_the_matrix(sign, name, in_basis, monkeypatch):
+    """Against the eigenvalues of Kd - M itself, at maxima and saddles, on eight draws."""
+    monkeypatch.setattr(second_order, "DENSE_DIRECTIONS", 0)
+    signs = []
+    for seed in range(8):
+        whole = at_a_saddle(name, seed, sign)
+        exact = np.linalg.eigvalsh(np.diag(whole.kd) - whole.m_dense())[0]
+        with monkeypatch.context() as patch:
+            if not in_basis:
+                patch.setattr(second_order, "DENSE_FEATURES", 30)
+                patch.setattr(second_order, "FULL_SCALING_FEATURES", 30 if seed % 2 else 1000)
+            second = SecondOrder(whole.problem, whole.W, whole.phi)
+            assert second.in_basis == in_basis
+            curvature, Z = second.lowest()
+        assert 0 < curvature.error < np.inf
+        require_bracket(curvature, exact)
+        assert_allclose(curvature.eigengap, whole.eigengap, atol=1e-8 * curvature.size)
+        assert np.linalg.norm(Z) == pytest.approx(1) and np.abs(whole.W.T @ Z).max() < 1e-8
+        b = whole.W_bar.T @ Z  # the tangent is one along which that curvature is taken
+        quotient = np.sum(b * whole.times(b.ravel()).reshape(b.shape))
+        assert_allclose(quotient, curvature.value, atol=1e-8 * curvature.size)
+        signs.append(exact > 0)
+    assert name == "squared" or sign < 0 or 0 < sum(signs) < 8  # of both kinds
 
 
-def test_where_lanczos_does_not_settle_the_matrix_is_formed(rng, monkeypatch):
-    """Where it is small enough; else the error says what is not known."""
-    problem = random_problem("gaussian", rng, n=20, d=9)
+@pytest.mark.parametrize("name", ["gaussian", "polynomial", "user"])
+def test_few_directions_have_no_error(name, rng):
+    """The matrix is formed: what comes is its eigenvalue, and not within something of it."""
+    problem = random_problem(name, rng, n=20, d=9)
     W = orthonormal(9, 3, rng)
     second = SecondOrder(problem, W, problem.phi(W))
-    monkeypatch.setattr(second_order, "MOST_PRODUCTS", 2)
-    found, Z = second.lowest()
-    exact, Z_exact = second.lowest(dense=True)
-    assert found == exact and found.error == 0
-    assert_allclose(Z, Z_exact)
+    values, vectors = np.linalg.eigh(np.diag(second.kd) - second.m_dense())
+    curvature, Z = second.lowest()
+    assert curvature.error == 0 and curvature.value == pytest.approx(values[0], rel=1e-10)
+    assert_allclose(np.abs(np.sum(Z * second.tangent(vectors[:, 0]))), 1)
+
+
+def test_the_matrix_is_the_same_in_one_block_and_in_several(rng, monkeypatch):
+    problem = random_problem("user", rng, n=12, d=9)
+    W = orthonormal(9, 3, rng)
+    whole, parts = (SecondOrder(problem, W, problem.phi(W)) for _ in range(2))
+    assert whole.size == 18 > second_order.BLOCK
+    in_blocks = parts.m_dense()
+    monkeypatch.setattr(second_order, "BLOCK", 18)
+    assert_allclose(in_blocks, whole.m_dense(), atol=1e-10 * np.abs(in_blocks).max())
+
+
+def test_where_products_do_not_settle_the_matrix_is_formed(monkeypatch):
+    """Where it is small enough; else the error says that nothing bounds it from below."""
+    second = at_a_saddle("gaussian", 0)
+    exact = np.linalg.eigvalsh(np.diag(second.kd) - second.m_dense())[0]
+    monkeypatch.setattr(second_order, "DENSE_DIRECTIONS", 0)
+    monkeypatch.setattr(second_order, "KRYLOV", 3)
+    monkeypatch.setattr(second_order, "RESTARTS", 1)
+    formed, _ = second.lowest()
+    assert formed.error == 0 and formed.value == pytest.approx(exact)
     monkeypatch.setattr(second_order, "DENSE_LIMIT", 5)
-    unsure, _ = second.lowest()
-    assert unsure.value >= exact.value and unsure.value - unsure.error <= exact.value
+    before = second.problem.count.passes
+    unsure, Z = second.lowest()
+    assert second.problem.count.passes - before <= 3 * second_order.KRYLOV
+    assert unsure.error == np.inf and unsure.value >= exact
+    assert np.linalg.norm(Z) == pytest.approx(1) and np.abs(second.W.T @ Z).max() < 1e-12
 
 
 @pytest.mark.parametrize("q", [1, 3, 6])
@@ -198,10 +230,12 @@ def test_the_iterative_lowest_curvature_agrees_with_the_dense_one(rng):
     y = np.arange(40) % 3
     result = ism(X, label_gamma(y), Gaussian(12.0), 4, tol=1e-7)
     second = SecondOrder(result.problem, result.W, result.problem.phi(result.W))
-    assert second.size > DENSE_LIMIT
-    dense = np.linalg.eigvalsh(np.diag(second.kd) - second.m_dense())
-    # the iterative value is asked for 1e-4 of the spectrum's size, and is a Rayleigh quotient
-    assert_allclose(second.lowest()[0].value, dense[0], atol=2e-3 * np.abs(dense).max())
+    assert second.size > DENSE_DIRECTIONS
+    before = result.problem.count.passes
+    curvature = second.lowest()[0]
+    most = second_order.KRYLOV * (1 + second_order.RESTARTS)
+    assert 0 < result.problem.count.passes - before <= most < second.size
+    require_bracket(curvature, np.linalg.eigvalsh(np.diag(second.kd) - second.m_dense())[0])
 
 
 @pytest.mark.parametrize("t", [1e-4, 0.3, -0.3])

@@ -1,6 +1,5 @@
 import warnings
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -10,10 +9,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from library.problems import FAMILY, kernel_for, orthonormal, unsettled
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
-from ismlit import datasets
 from ismlit.bandwidth import median_distance
 from ismlit.gamma import label_gamma
 from ismlit.geometry.frames import (
@@ -29,7 +28,7 @@ from ismlit.objectives.features import FeatureProblem
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.certificate import certify
 from ismlit.solvers.climb import escaped
-from ismlit.solvers.ism import ism, published_ism
+from ismlit.solvers.ism import ism
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -41,31 +40,20 @@ def objective(X, gamma, kernel, W):
 
 @pytest.fixture(scope="module")
 def breast_cancer():
-    bunch = datasets.load_breast_cancer()
+    bunch = load_breast_cancer()
     X, y = scale(bunch.data), bunch.target
     return X, label_gamma(y), Gaussian(median_distance(X))
 
 
 def test_the_reference_problem(breast_cancer):
-    """30 features, q = 2: 19184.652 from the Taylor start, within 40 passes, never falling."""
+    """30 features, q = 2: 19184.652 from the Taylor start, within 35 passes, never falling."""
     result = ism(*breast_cancer, 2)
-    assert result.converged and result.n_passes <= 40
+    assert result.converged and result.n_passes - result.n_test_passes <= 35
     assert_allclose(result.objective, 19184.652, atol=5e-4)  # the digits of the reference
     X, gamma, kernel = breast_cancer
     dense = objective(X, gamma.to_dense(), kernel, result.W)
     assert_allclose(result.objective, dense, rtol=1e-11)
     assert (np.diff(result.history["objective"]) >= 0).all()
-
-
-def test_published_ism_falls_into_a_2_cycle_there(breast_cancer):
-    with pytest.warns(ConvergenceWarning, match=r"did not converge in 60 steps \(max_iter"):
-        result = published_ism(*breast_cancer, 2, tol=0, max_iter=60)
-    tail = result.history["objective"][-6:]
-    assert_allclose(tail[::2], tail[0], rtol=1e-6)
-    assert_allclose(tail[1::2], tail[1], rtol=1e-6)
-    assert_allclose(np.sort(tail[:2]), [19175.18, 19177.06], atol=0.01)
-    stopped = published_ism(*breast_cancer, 2, tol=0.01)
-    assert stopped.converged and stopped.n_iter == 3 and stopped.residual > 0.01
 
 
 @pytest.mark.parametrize("name", FAMILY)
@@ -98,12 +86,11 @@ def phi_by_hand(X, G, sigma, W):
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-@pytest.mark.parametrize("solve", [ism, published_ism])
 @unsettled
-def test_solvers_start_at_the_top_of_phi_0_and_go_to_the_top_of_phi(solve, sign, rng):
+def test_the_solver_starts_at_the_top_of_phi_0_and_goes_to_the_top_of_phi(sign, rng):
     """The Taylor start spans the leading eigenvectors of Phi_0, also where all are negative.
 
-    The first step, as published and with a shift of 0, goes to the leading ones of Phi there.
+    The first step, with a shift of 0, goes to the leading ones of Phi there.
     """
     X, y = rng.standard_normal((40, 4)), np.arange(40) % 5
     X[:, 0] += y
@@ -112,7 +99,7 @@ def test_solvers_start_at_the_top_of_phi_0_and_go_to_the_top_of_phi(solve, sign,
     values, vectors = np.linalg.eigh(phi_by_hand(X, G, 4.0, np.zeros((4, 2))))
     assert (sign * values > 0).all()  # every direction has its place in the order
     points = []
-    found = solve(X, gamma, Gaussian(4.0), 2, tol=1e-12, max_iter=1, callback=points.append)
+    found = ism(X, gamma, Gaussian(4.0), 2, tol=1e-12, max_iter=1, callback=points.append)
     assert principal_angles(points[0].W, vectors[:, 2:]).max() < 1e-7
     assert found.history["shift"][1] == 0
     top = np.linalg.eigh(phi_by_hand(X, G, 4.0, points[0].W))[1][:, 2:]
@@ -123,7 +110,7 @@ def test_solvers_start_at_the_top_of_phi_0_and_go_to_the_top_of_phi(solve, sign,
 @given(seed=seeds)
 @settings(deadline=None, max_examples=40)
 def test_brute_force_over_all_directions_of_the_plane(seed):
-    """d = 2, q = 1: the result is a local maximum of a scan, and not below plain ISM."""
+    """d = 2, q = 1: the result is a local maximum of a scan, and not below its start."""
     rng = np.random.default_rng(seed)
     X = rng.integers(-3, 4, (rng.integers(3, 9), 2)).astype(float)
     y = rng.integers(0, 2, len(X))
@@ -131,7 +118,6 @@ def test_brute_force_over_all_directions_of_the_plane(seed):
     gamma, kernel = label_gamma(y), Gaussian(1.5)
     assume(np.abs(X.T @ gamma.to_dense() @ X).max() > 1e-6)
     result = ism(X, gamma, kernel, 1)
-    plain = published_ism(X, gamma, kernel, 1, tol=1e-12, max_iter=50)
     assert result.converged
     angle = np.arctan2(*result.W[::-1, 0])
     around = angle + np.linspace(-0.02, 0.02, 41)
@@ -139,8 +125,7 @@ def test_brute_force_over_all_directions_of_the_plane(seed):
         objective(X, gamma.to_dense(), kernel, np.array([[np.cos(t)], [np.sin(t)]])) for t in around
     ]
     assert result.objective >= max(values) - 1e-9 * abs(result.objective)
-    # both start at one point; the safeguard rises from there, so it cannot end below it
-    assert result.objective >= plain.history["objective"][0] - 1e-12
+    assert result.objective >= result.history["objective"][0] - 1e-12
 
 
 def test_where_j_is_flat_to_rounding_the_solver_ends():
@@ -179,8 +164,6 @@ def test_rotating_the_data_rotates_the_answer(init, rng):
 def test_a_saddle_is_left():
     """Thesis counterexample: plain ISM stops at once at e2, a strict local minimum."""
     X, y = np.array([[2.0, -1], [0, -1], [-2, 1]]), [0, 1, 0]
-    plain = published_ism(X, label_gamma(y), Gaussian(3.0), 1, tol=1e-12)
-    assert_allclose(np.abs(plain.W.ravel()), [0, 1], atol=1e-8)
     stuck = ism(X, label_gamma(y), Gaussian(3.0), 1, escape=False)
     free = ism(X, label_gamma(y), Gaussian(3.0), 1)
     angles = np.linspace(0, np.pi, 2001)
@@ -278,15 +261,14 @@ def test_a_problem_comes_alone(extra, rng):
 
 def test_the_callback_sees_every_accepted_point(rng):
     X, y = rng.standard_normal((40, 5)), np.arange(40) % 3
-    for solve in (ism, partial(published_ism, tol=0.01)):
-        points = []
-        result = solve(X, label_gamma(y), Gaussian(2.0), 2, callback=points.append)
-        assert_allclose([point.J for point in points], result.history["objective"], rtol=1e-12)
-        seen, exact = [point.residual for point in points], result.history["residual"]
-        assert_allclose(seen, exact, rtol=0.5)  # by the size of the Phi that was formed last
-        gradient = result.problem.objective_and_gradient(points[-1].W)[1]
-        assert_allclose(points[-1].gradient, project_out(gradient, points[-1].W), atol=1e-9)
-        assert principal_angles(points[-1].W, result.W).max() < 1e-7
+    points = []
+    result = ism(X, label_gamma(y), Gaussian(2.0), 2, callback=points.append)
+    assert_allclose([point.J for point in points], result.history["objective"], rtol=1e-12)
+    seen, exact = [point.residual for point in points], result.history["residual"]
+    assert_allclose(seen, exact, rtol=0.5)  # by the size of the Phi that was formed last
+    gradient = result.problem.objective_and_gradient(points[-1].W)[1]
+    assert_allclose(points[-1].gradient, project_out(gradient, points[-1].W), atol=1e-9)
+    assert principal_angles(points[-1].W, result.W).max() < 1e-7
 
 
 @pytest.mark.parametrize(("seed", "sigma", "q"), [(13, 0.8, 2), (54, 0.5, 1), (61, 1.2, 2)])
@@ -365,15 +347,6 @@ def test_passes_of_the_second_order_test_are_counted_apart(wine, monkeypatch):
     found = ism(wine[0], label_gamma(wine[1]), Gaussian(3.0), 2)
     assert found.n_test_passes == sum(spent) > 0
     assert found.n_passes > found.n_test_passes
-
-
-def test_by_default_the_published_solver_goes_on_to_a_millionth(wine):
-    """The eigenvalues settle to 1e-6, W to about its root; one step more changes them no more."""
-    task = wine[0], label_gamma(wine[1]), Gaussian(3.0), 2
-    found = published_ism(*task)
-    assert found.n_iter == published_ism(*task, tol=1e-6).n_iter and found.residual < 1e-3
-    values = np.linalg.eigvalsh(Problem(*task[:3]).phi(found.W))[:-3:-1]
-    assert_allclose(found.eigenvalues, values, rtol=1e-4)
 
 
 def test_a_saddle_is_left_by_a_short_step_where_a_long_one_overshoots():

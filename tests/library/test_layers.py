@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from library.problems import layer_solver, orthonormal
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_wine
 from sklearn.preprocessing import scale
 
-from ismlit import datasets
 from ismlit.estimators.network import layers
 from ismlit.estimators.network.layers import (
     HSIC_SUBSAMPLE,
@@ -63,7 +63,7 @@ def test_a_start_has_as_many_columns_as_asked_for(width, ridge):
 
     What (6.3) leaves open is taken by variance, at right angles to what it determines.
     """
-    bunch = datasets.load_wine()
+    bunch = load_wine()
     R = scale(bunch.data)
     determined = layer_solver(bunch.target).start(R, ridge)
     W = layer_solver(bunch.target, width=width).start(R, ridge)

@@ -5,7 +5,7 @@ import pytest
 from library.problems import keep_the_contract, layer_solver, unsettled
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.datasets import load_iris, load_wine, make_moons
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -59,13 +59,13 @@ def network(wine):
 
 
 CASES = {
-    "wine": lambda: (scale(datasets.load_wine().data), datasets.load_wine().target),
+    "wine": lambda: (scale(load_wine().data), load_wine().target),
     "spiral": lambda: datasets.make_spiral(300, random_state=0),
     "adversarial": lambda: datasets.make_adversarial(random_state=0),
     "noise": lambda: datasets.make_random_labels(random_state=0),
     "cancer": lambda: (
-        scale(datasets.load_breast_cancer().data),
-        datasets.load_breast_cancer().target,
+        scale(load_breast_cancer().data),
+        load_breast_cancer().target,
     ),
 }
 

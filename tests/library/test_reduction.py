@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from library.problems import keep_the_contract
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_wine
 from sklearn.metrics import normalized_mutual_info_score, silhouette_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -53,7 +54,7 @@ def test_scikit_learn_contract_as_they_come(estimator, check):
     "kernel", ["linear", "squared", "polynomial", "gaussian", "multiquadratic"]
 )
 def test_wine_is_separated_by_two_components(kernel):
-    X, y = datasets.load_wine().data, datasets.load_wine().target
+    X, y = load_wine().data, load_wine().target
     model = make_pipeline(StandardScaler(), SupervisedIKDR(2, kernel=kernel), SVC()).fit(X, y)
     assert model.score(X, y) > 0.97
     certificate = model[1].certificate()

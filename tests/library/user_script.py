@@ -25,14 +25,12 @@ from ismlit import (
     label_gamma,
     median_distance,
     normalized_hsic,
-    published_ism,
 )
-from ismlit.datasets import load_wine, make_rings
+from ismlit.datasets import make_rings
 from ismlit.geometry.frames import principal_angles
 from ismlit.kernels import Product
 
 X, y, plane = make_rings(200, random_state=0)
-load_wine()
 
 # Parameters
 KDAC(n_clusters=3, weight=1.0, kernel=Gaussian(1.0), bandwidth=lambda X: 2.0)
@@ -78,7 +76,7 @@ reduction.convergd_  # error: has no attribute "convergd_"
 # Functions
 result = ism(X, np.eye(200), Gaussian(1.0), 2)
 reveal_type(result.W)  # type: ndarray
-published_ism(X, np.eye(200), "linear", 2, toll=1e-3)  # error: Unexpected keyword argument "toll"
+ism(X, np.eye(200), "linear", 2, toll=1e-3)  # error: Unexpected keyword argument "toll"
 problem = Problem(X, label_gamma(y), Gaussian(median_distance(X)))
 reveal_type(certify(problem, result.W).is_maximum)  # type: bool
 reveal_type(hsic(gram(Linear(), X), y) + normalized_hsic(gram(Linear(), X), y))  # type: float

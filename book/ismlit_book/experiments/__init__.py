@@ -4,8 +4,8 @@ import warnings
 from itertools import product
 
 import numpy as np
-from ismlit import datasets
 from joblib import Parallel, delayed
+from sklearn.datasets import load_wine
 from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler, scale
@@ -15,7 +15,7 @@ from ismlit_book.methods.baselines import cayley
 
 SEED = 0
 SETS = {
-    "Wine": datasets.load_wine,
+    "Wine": load_wine,
     "Cancer": loaders.load_cancer,
     "Face": loaders.load_face,
     "MNIST": loaders.load_mnist,

@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist
 from sklearn import datasets as shipped
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, log_loss
@@ -31,13 +32,13 @@ from ismlit_book.experiments import SEED, clocked, named, over_runs, scaled_fold
 PUBLIC = {
     "iris": shipped.load_iris,
     "divorce": loaders.load_divorce,
-    "wine": datasets.load_wine,
-    "breast cancer": datasets.load_breast_cancer,
+    "wine": load_wine,
+    "breast cancer": load_breast_cancer,
     "faces": loaders.load_face_27,
     "cancer": loaders.load_cancer,
     "WebKB": loaders.load_webkb,
     "car": loaders.load_car,
-    "digits": datasets.load_digits,
+    "digits": load_digits,
     "Reuters": lambda: some(loaders.load_reuters(), 1000),
 }
 MADE = {

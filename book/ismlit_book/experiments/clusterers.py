@@ -15,6 +15,7 @@ from ismlit import UnsupervisedIKDR, datasets, median_distance
 from ismlit.estimators.clusters import cluster_rows, embedding_silhouette
 from sklearn import datasets as made
 from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.datasets import load_digits
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.model_selection import train_test_split
@@ -51,7 +52,7 @@ def densities(draw):
 
 def digits(draw):
     """Grey levels of ten digits, as they are: scaled columns make the rarely used ones loud."""
-    bunch = datasets.load_digits()
+    bunch = load_digits()
     return bunch.data, bunch.target
 
 

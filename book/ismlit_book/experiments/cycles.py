@@ -6,8 +6,9 @@ For each: how the last of many steps moves, and how far below the safeguarded so
 import warnings
 
 import numpy as np
-from ismlit import Gaussian, Problem, datasets, ism, label_gamma, median_distance
+from ismlit import Gaussian, Problem, ism, label_gamma, median_distance
 from ismlit.geometry.frames import principal_angles
+from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
 from ismlit_book.experiments import SETS, prepared
@@ -20,7 +21,7 @@ COLUMNS = range(1, 6)
 def samples(name):
     """X and y of a set; 2000 of MNIST's, so that all pairs are affordable."""
     if name == "cancer, 30":
-        bunch = datasets.load_breast_cancer()
+        bunch = load_breast_cancer()
         return scale(bunch.data), bunch.target
     X, y = prepared(name.split(",")[0])
     if name.startswith("MNIST"):

@@ -13,6 +13,7 @@ from ismlit import KDAC, SupervisedIKDR, UnsupervisedIKDR, datasets
 from sklearn import datasets as sets
 from sklearn.base import clone
 from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import normalized_mutual_info_score
@@ -79,9 +80,9 @@ def hypercube(seed):
 
 REAL = {
     "iris": lambda: sets.load_iris(return_X_y=True),
-    "wine": lambda: both(datasets.load_wine()),
-    "breast cancer, 30": lambda: both(datasets.load_breast_cancer()),
-    "digits": lambda: both(datasets.load_digits()),
+    "wine": lambda: both(load_wine()),
+    "breast cancer, 30": lambda: both(load_breast_cancer()),
+    "digits": lambda: both(load_digits()),
     "cancer, 9": lambda: both(loaders.load_cancer()),
     "divorce": lambda: both(loaders.load_divorce()),
     "car": lambda: both(loaders.load_car()),

@@ -17,6 +17,7 @@ from ismlit import GradientKDR, SlicedInverseRegression, SupervisedIKDR, dataset
 from ismlit.geometry.frames import principal_angles
 from scipy.linalg import solve
 from sklearn.cross_decomposition import PLSRegression
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import StratifiedKFold
@@ -87,9 +88,9 @@ class Data:
 
 
 SETS = {
-    "wine": Data(datasets.load_wine),
-    "breast cancer": Data(datasets.load_breast_cancer),
-    "digits": Data(datasets.load_digits, outer=3, inner=1),
+    "wine": Data(load_wine),
+    "breast cancer": Data(load_breast_cancer),
+    "digits": Data(load_digits, outer=3, inner=1),
     "rings": Data(rings),
     "two indices": Data(two_indices),
     "redundant": Data(redundant),

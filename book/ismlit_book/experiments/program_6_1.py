@@ -13,14 +13,7 @@ from itertools import product
 from time import perf_counter
 
 import numpy as np
-from ismlit import (
-    ConstantKernelError,
-    Gaussian,
-    Problem,
-    centre,
-    label_gamma,
-    published_ism,
-)
+from ismlit import ConstantKernelError, Gaussian, Problem, centre, label_gamma
 from ismlit.solvers.starts import starting_point
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist, pdist, squareform
@@ -33,6 +26,7 @@ from ismlit_book import results
 from ismlit_book.experiments import SEED, clocked, several, shortened, table_6_1
 from ismlit_book.experiments.program_4_2 import LEAST, WINDOW, started
 from ismlit_book.methods.knet.perceptron import Adam
+from ismlit_book.methods.published import published_ism
 
 SETS = {name: name for name in table_6_1.SETS} | {"cancer": "cancer, 615 rows"}
 """What was read of each set: of Cancer not all."""

@@ -35,7 +35,6 @@ from ismlit.gamma import (
 from ismlit.geometry.frames import top_eigenvectors
 from ismlit.grams import gram
 from ismlit.objectives.plain import Problem
-from ismlit.solvers.ism import published_ism
 from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -55,6 +54,7 @@ from ismlit_book.experiments import (
 )
 from ismlit_book.methods.affinity import DenseAffinity
 from ismlit_book.methods.baselines import dimension_growth
+from ismlit_book.methods.published import published_ism
 
 FOLDS = {"Wine": 10, "Cancer": 10, "Face": 3, "MNIST": 1}
 """Of the ten that are drawn, so many are run; ISM runs all ten of Face."""

@@ -10,7 +10,7 @@ from itertools import product
 from time import process_time
 
 import numpy as np
-from ismlit import Gamma, Gaussian, centre, ism, one_hot, published_ism
+from ismlit import Gamma, Gaussian, centre, ism, one_hot
 from ismlit.estimators.clusters import cluster_rows
 from ismlit.objectives.affinity import Affinity
 from ismlit.objectives.joint import JointProblem
@@ -23,6 +23,7 @@ from sklearn.utils import Bunch
 from ismlit_book import loaders, printed
 from ismlit_book.experiments import SEED, clocked, program_3_1, several
 from ismlit_book.methods.baselines import dimension_growth, stiefel_descent
+from ismlit_book.methods.published import published_ism
 
 RESTARTS = 10
 TURNS = 15

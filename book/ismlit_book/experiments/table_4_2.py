@@ -12,9 +12,10 @@ from itertools import product
 from time import perf_counter
 
 import numpy as np
-from ismlit import Gaussian, datasets, median_distance
+from ismlit import Gaussian, median_distance
 from ismlit.estimators.clusters import cluster_rows
 from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.datasets import load_wine
 from sklearn.metrics import normalized_mutual_info_score, pairwise_distances
 from sklearn.preprocessing import scale
 
@@ -30,7 +31,7 @@ SETS = {
     "Moon": loaders.load_moon_plane,
     "Spiral1": loaders.load_spiral_3000,
     "Cancer": loaders.load_cancer,
-    "Wine": datasets.load_wine,
+    "Wine": load_wine,
     "RCV": loaders.load_reuters,
     "Face": loaders.load_face_27,
 }

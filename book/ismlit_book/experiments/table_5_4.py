@@ -9,7 +9,7 @@ from functools import partial
 from time import perf_counter
 
 import numpy as np
-from ismlit import Gaussian, Polynomial, ism, median_distance, published_ism
+from ismlit import Gaussian, Polynomial, ism, median_distance
 from ismlit.estimators.clusters import cluster_rows
 from ismlit.gamma import embedding_gamma, label_gamma
 from ismlit.grams import betas, gram
@@ -36,6 +36,7 @@ from ismlit_book.methods.baselines import (
     grassmann_trust_region,
     stiefel_descent,
 )
+from ismlit_book.methods.published import published_ism
 
 METHODS = {
     "ISM, published": partial(published_ism, tol=0.01),

@@ -5,18 +5,12 @@ With the printed sign the squared and multiquadratic formulas are distances; bot
 
 from functools import partial
 
-from ismlit import (
-    Gaussian,
-    Kernel,
-    Linear,
-    Polynomial,
-    median_distance,
-    published_ism,
-)
+from ismlit import Gaussian, Kernel, Linear, Polynomial, median_distance
 
 from ismlit_book.experiments import SETS, named, prepared, readings, several
 from ismlit_book.experiments.table_5_4 import PARADIGMS, clustered, fold, splits
 from ismlit_book.methods.measures import aligned_sum
+from ismlit_book.methods.published import published_ism
 
 FORMULAS = {
     "squared": lambda sign: Kernel(lambda beta, xp: sign * beta, name="squared"),

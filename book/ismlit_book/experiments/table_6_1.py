@@ -21,6 +21,7 @@ from ismlit import (
 from ismlit.bandwidth import best_bandwidth
 from ismlit.dependence import Alignment, normalized_hsic
 from scipy.special import softmax
+from sklearn.datasets import load_wine
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import log_loss, silhouette_score
 from sklearn.model_selection import GridSearchCV, KFold
@@ -38,7 +39,7 @@ SETS = {
     "random": loaders.load_random,
     "adver": loaders.load_adversarial,
     "spiral": loaders.load_spiral,
-    "wine": datasets.load_wine,
+    "wine": load_wine,
     "cancer": loaders.load_cancer,
     "car": lambda: _published_label(loaders.load_car()),
     "face": loaders.load_face,

@@ -410,7 +410,7 @@ def plot_images(images, titles, columns=4):
     Examples
     --------
     >>> import matplotlib.pyplot as plt
-    >>> from ismlit.datasets import load_digits
+    >>> from sklearn.datasets import load_digits
     >>> from ismlit_book.figures.plots import plot_images
     >>> digits = load_digits()
     >>> axes = plot_images(digits.images[:8], digits.target[:8])

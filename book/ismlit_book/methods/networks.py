@@ -4,7 +4,7 @@ from dataclasses import KW_ONLY, dataclass
 from inspect import signature
 
 import numpy as np
-from ismlit import Gaussian, KernelDependenceNetwork, centre, published_ism
+from ismlit import Gaussian, KernelDependenceNetwork, centre
 from ismlit.estimators.parameters import one_of
 
 from ismlit_book.methods.baselines import ascend
@@ -16,6 +16,7 @@ from ismlit_book.methods.knet.training import (
     identity_network,
     in_training,
 )
+from ismlit_book.methods.published import published_ism
 
 PRETRAINING = 5000  # steps of Adam for (4.12), in batches of 64 at a rate of 0.001
 
