@@ -32,8 +32,9 @@ def check(*ids_and_evidence, against=None, also=(), missed=(), numbers=None):
         for the corrected one.
     also : Evidence or sequence of Evidence, optional
         For "fails": what the note says beside its counterexamples.
-    missed : sequence of str, optional
-        For "reproduced in part": the cells that do not come out, no more and no fewer.
+    missed : sequence of str, or str, optional
+        For "reproduced in part": the cells that do not come out, no more and no fewer; many of
+        them as one text, with "; " between them.
     numbers : dict, optional
         Results that the notes of these claims name, {field: text, whole number, or a list of
         those}. They are stored beside the badge, and the notes read them from there.
@@ -60,6 +61,7 @@ def check(*ids_and_evidence, against=None, also=(), missed=(), numbers=None):
         if not isinstance(value, Evidence):
             raise TypeError(f"evidence must be derived(...), drawn(...), ..., got {value!r}")
     told = {name: _as_told(name, value) for name, value in (numbers or {}).items()}
+    missed = missed.split("; ") if isinstance(missed, str) else missed
     found = outcome(evidence, against, also, missed)
     for claim_id in ids:
         if claim_id not in ledger():
