@@ -365,6 +365,3 @@ class ArrayRows:
             The matrix ``sum_i w_i x_i x_i'``.
         """
         return self.visit(weighted_scatter, weights)[0]
-
-
-# ---------------------------------------------------------------- the blocks of Dask collections
