@@ -8,23 +8,24 @@ and with two.
 import warnings
 
 import numpy as np
-from ismlit import Gaussian, Problem, SemiSupervisedIKDR, datasets, gram, ism, label_gamma
+from ismlit import Gaussian, Problem, SemiSupervisedIKDR, gram, ism, label_gamma
 from ismlit.bandwidth import median_distance
 from ismlit.gamma import Gamma, centre
-from ismlit.solvers.ism import published_ism
 from sklearn.cluster import KMeans
+from sklearn.datasets import load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 
 from ismlit_book.experiments import named, several
+from ismlit_book.methods.published import published_ism
 
 DRAWS = 50
 
 
 def narrow(seed):
     """Whether the rule was met in sixty steps, and by which share J is below the best found."""
-    wine = datasets.load_wine()
+    wine = load_wine()
     rows = np.random.default_rng(seed).permutation(len(wine.target))[:160]
     X, gamma = scale(wine.data[rows]), label_gamma(wine.target[rows])
     problem = Problem(X, gamma, Gaussian(median_distance(X) / 2))
@@ -35,7 +36,7 @@ def narrow(seed):
 
 def labels(seed):
     """NMI on the wines without a label: k-means, LDA, and the guided method for two weights."""
-    wine, rng = datasets.load_wine(), np.random.default_rng(seed)
+    wine, rng = load_wine(), np.random.default_rng(seed)
     X, y = scale(wine.data), wine.target
     X = np.hstack([X, 1.5 * rng.standard_normal((len(X), 12))])
     known, chosen = np.full(len(X), -1), rng.choice(len(X), len(X) // 4 + 1, replace=False)
@@ -51,7 +52,7 @@ def labels(seed):
 
 def columns(seed):
     """NMI after twelve turns from a random W, with so many columns of U."""
-    wine, found = datasets.load_wine(), {}
+    wine, found = load_wine(), {}
     X, y = scale(wine.data), wine.target
     kernel = Gaussian(median_distance(X))
     for count in (3, 2):
