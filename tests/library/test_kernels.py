@@ -104,7 +104,7 @@ def test_median_distance_over_all_and_over_distinct_pairs():
         (lambda: Gaussian(1.0).with_params(sigma=0.0), ValueError, "sigma of Gaussian must be"),
         (lambda: (Gaussian(1.0) + Linear()).f(1.0), ValueError, "no single one"),
         (lambda: as_kernel("rbf", None), ValueError, "'gaussian'"),
-        (lambda: median_distance(np.zeros((5, 2))), ValueError, "duplicate rows"),
+        (lambda: median_distance(np.zeros((5, 2))), ValueError, "all 5 rows of X are equal"),
         (lambda: gram(RelativeGaussian([1.0]), np.eye(3)), ValueError, "one per sample"),
     ],
 )

@@ -146,7 +146,7 @@ def slope_at_zero(D):
     if mu.has(sp.oo, -sp.oo, sp.zoo, sp.nan, sp.AccumBounds):
         raise ValueError(
             f"Phi_0 needs a finite slope f'(0), and that of f = {D.f()} tends to {mu}: the kernel "
-            "has a kink where two projections coincide; choose a formula that is smooth at 0"
+            "has a kink where two projections coincide; a tiny number under the root removes it"
         )
     return sp.simplify(mu)
 
