@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from ismlit.dependence import weighted_centre
 from ismlit.geometry.frames import as_frame, top_eigenvectors
-from ismlit.grams import ConstantKernelError, column_means, gram
+from ismlit.grams import ConstantKernelError, gram
 from ismlit.messages import warn
 from ismlit.solvers.gradient_start import gradient_directions
 
@@ -97,10 +97,11 @@ def look_around(problem, q, random_state, climb):
         How many starts were tried, and how many agreed.
     """
     rng = check_random_state(0 if random_state is None else random_state)
-    n, rows = problem.n, _in_order(problem.X)  # of rows in blocks a problem holds some
+    n, view = problem.n, problem
     if n > START_SUBSAMPLE:
-        rows = rows[np.sort(rng.permutation(len(rows))[:START_SUBSAMPLE])]
-    view, V = problem.sample(rows).in_its_span(q)
+        held = len(problem.X)  # of rows in blocks a problem holds some
+        view = problem.sample(np.sort(rng.permutation(held)[:START_SUBSAMPLE]))
+    view, V = view.in_its_span(q)
     before, ends = view.count.passes, []
     for name in START_ORDER:
         with warnings.catch_warnings():
@@ -118,10 +119,10 @@ def look_around(problem, q, random_state, climb):
     higher = sum(not _reaches(taken[0], J) for J, _ in ends)
     starts = Starts(len(ends), agreed, higher)
     W = taken[1] if V is None else V @ taken[1]
+    if view.count is problem.count:
+        return W, starts
     passes = view.count.passes - before
     problem.count.passes += int(np.ceil(passes * (view.n / n) ** 2))
-    if n <= START_SUBSAMPLE:
-        return W, starts
     if taken is ends[0]:
         start = starting_point(problem, q, "taylor")
         if n <= TAYLOR_ON_ALL_ROWS:
@@ -133,20 +134,6 @@ def look_around(problem, q, random_state, climb):
         return W, starts
     ends = [climb(problem, start) for start in (W, starting_point(problem, q, "taylor"))]
     return max(ends, key=lambda pair: pair[0])[1], starts  # a sample can mislead
-
-
-def _in_order(X):
-    """An order (n,) of the rows that does not depend on the one that they came in.
-
-    By their distance from the mean in whitened coordinates, which turns and scales do not change,
-    and where that is equal by the columns. So random starts and held-out parts, which are drawn by
-    number, are the same whatever the order of the rows.
-    """
-    centred = X.astype(float) - column_means(X)
-    values, vectors = eigh(centred.T @ centred)
-    kept = values > 1e-10 * values[-1]
-    sizes = np.linalg.norm(centred @ (vectors[:, kept] / np.sqrt(values[kept])), axis=1)
-    return np.lexsort([*X.T[::-1], np.round(sizes / sizes.max(), 9)])
 
 
 def _reaches(J, height):
