@@ -62,7 +62,8 @@ def read_target(y: Any, name: str = "y") -> np.ndarray:
         row = int(np.argmin(np.isnat(array.reshape(len(array), -1)).any(axis=1)))
         raise ValueError(f"Input {name} contains {_DATE.format(array[row], row=row)}")
     if kind not in "biufUS":
-        raise ValueError(f"{name} must hold numbers or words, got entries of type {array.dtype}")
+        what = "Complex data not supported: " if kind == "c" else ""
+        raise ValueError(f"{what}{name} must hold numbers or words, got {array.dtype}")
     if kind == "f" and not np.isfinite(array).all():
         row = int(np.argmin(np.isfinite(array.reshape(len(array), -1)).all(axis=1)))
         what = "NaN" if np.isnan(array[row]).any() else "infinity"

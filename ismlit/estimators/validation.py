@@ -99,15 +99,15 @@ def check_units(X: np.ndarray) -> None:
         second derivative of a kernel: names it.
     """
     spread = X.max(axis=0) / 2 - X.min(axis=0) / 2  # halves: their difference cannot overflow
-    column, most = int(spread.argmax()), 0.03 * float(np.finfo(X.dtype).max) ** 0.25
+    column, most = int(spread.argmax()), min(0.03 * float(np.finfo(X.dtype).max) ** 0.25, 1e50)
     if not spread[column]:
         raise ValueError("all rows of X are equal: duplicate rows of one sample say nothing")
     if not 1 / most < spread[column] < most:
         raise ValueError(
             f"the units of X are too small or too large for powers of distances in {X.dtype}: "
             f"column {column}, which varies most, does so by {spread[column]:.1g} about its middle "
-            f"({1 / most:.0e} to {most:.0e} is possible); scale the columns, for instance "
-            "by StandardScaler"
+            f"({1 / most:.0e} to {most:.0e} is possible); scale the columns, for instance X / "
+            f"{spread[column]:.1g}"
         )
 
 

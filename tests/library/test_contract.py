@@ -123,6 +123,7 @@ def test_copied_columns_are_taken_and_do_not_crash(name, table):
     assert np.isfinite(fitted(name, table, X).transform(X)).all()
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if name not in CLOSED[1:]])
 def test_a_column_that_makes_all_of_the_variance_is_named(name, table):
     """Of those that measure distances; slices are compared in whitened coordinates."""

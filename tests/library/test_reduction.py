@@ -229,7 +229,6 @@ GAPS = {
     "NA among bools": pd.Series([False, True, pd.NA] * 20, dtype="boolean"),
     "NA among objects": pd.Series(["a", "b", pd.NA] * 20, dtype=object),
     "of categories": pd.Series(pd.Categorical([0, 1, None] * 20)),
-    "NaT": pd.Series(pd.to_datetime(["2020", "2021", None] * 20)),
 }
 
 

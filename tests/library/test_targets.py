@@ -43,7 +43,7 @@ REFUSED = {
     "durations": (pd.to_timedelta([1, 2], unit="D"), "date or duration .*in row 0"),
     "a duration": (np.array([1, timedelta(2)], object), "date or duration 2 days.*in row 1"),
     "a list": (np.array([[1], "a"], object), "type list, in row 0"),
-    "complex": ([1j, 2], "must hold numbers or words, got entries of type complex"),
+    "complex": ([1j, 2], "Complex data not supported: y must hold numbers or words, got complex"),
     "words and numbers": (np.array([1, "a"], object), "y mixes numbers and words"),
 }
 
