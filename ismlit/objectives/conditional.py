@@ -73,7 +73,7 @@ class ConditionalProblem(Samples):
     ...     problem = ConditionalProblem(*given, ridge=ridge)
     ...     print(round(problem.objective(np.eye(3)[:, :1]) / hsic, 2))
     0.04
-    0.85
+    0.78
     1.0
     """
 

@@ -63,8 +63,8 @@ from ismlit.objectives.plain import Problem
 STORED = {name: results(name) for name in command.TABLES}
 
 
-def stored(table, **keep):
-    return next(r for r in STORED[table] if keep.items() <= r.items())
+def stored(name, /, **keep):
+    return next(r for r in STORED[name] if keep.items() <= r.items())
 
 
 SEED = int(os.environ.get("SLICE_SEED", "0"))
