@@ -142,7 +142,7 @@ class Gamma:
         seen = self.F.T @ V
         return seen.T @ (self.s[:, None] * seen)
 
-    def sample(self, rows: np.ndarray) -> Gamma:
+    def on(self, rows: np.ndarray) -> Gamma:
         """Return the Gamma of some of the samples.
 
         Parameters
@@ -156,6 +156,18 @@ class Gamma:
             With the same weights s.
         """
         return Gamma(self.F[rows], self.s)
+
+    def factors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return F and s.
+
+        Returns
+        -------
+        F : array of shape (n, r)
+            The columns.
+        s : array of shape (r,)
+            Their weights.
+        """
+        return self.F, self.s
 
     def astype(self, dtype: DTypeLike) -> Gamma:
         """Return the same Gamma in another floating-point type.
@@ -253,7 +265,7 @@ class DenseGamma:
         """
         return V.T @ (self.array @ V)
 
-    def sample(self, rows: np.ndarray) -> DenseGamma:
+    def on(self, rows: np.ndarray) -> DenseGamma:
         """Return the Gamma of some of the samples.
 
         Parameters
@@ -266,7 +278,21 @@ class DenseGamma:
         DenseGamma
             Their block.
         """
-        return DenseGamma(self.array[np.ix_(rows, rows)])
+        return DenseGamma(self.array[rows][:, rows])
+
+    def factors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the eigenvectors whose eigenvalues are not 0, and these.
+
+        Returns
+        -------
+        F : array of shape (n, r)
+            The eigenvectors.
+        s : array of shape (r,)
+            The eigenvalues.
+        """
+        s, F = eigh(self.array)
+        kept = np.abs(s) > 1e-6 * np.abs(s).max()
+        return F[:, kept], s[kept]
 
     def astype(self, dtype: DTypeLike) -> DenseGamma:
         """Return the same Gamma in another floating-point type.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array
+from sklearn.utils import check_array, gen_batches
 
 from ismlit.kernels import Kernel
 
@@ -123,7 +123,9 @@ def squared_distances(Z: np.ndarray) -> np.ndarray:
     Z = Z - Z.mean(axis=0)
     squares = betas("difference", Z, Z)
     sizes = np.einsum("ij,ij->i", Z, Z)
-    squares[squares <= 1e-13 * (sizes[:, None] + sizes)] = 0
+    for rows in gen_batches(len(Z), 1024):  # no other n x n array is made
+        part = squares[rows]
+        part[part <= 1e-13 * (sizes[rows, None] + sizes)] = 0
     np.fill_diagonal(squares, 0)
     return squares
 

@@ -331,7 +331,7 @@ class Projection(LinearReduction):
             As for `solved`.
         """
         problem, _ = self.solved()
-        return problem if self._basis is None else problem.restrict(self._basis.T)
+        return problem if self._basis is None else problem.in_basis(self._basis.T)
 
     def problem_at(self, W):
         """Return the problem whose point a W is, and W in its coordinates.

@@ -115,7 +115,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
             if self._searched:
                 value = self._promise(*_some_rows(found.U, labels))
                 rows = _searched_rows(n)
-                value = self._judged(joint.sample(rows), found.W, labels[rows], value)
+                value = self._judged(joint.on(rows), found.W, labels[rows], value)
             if best is None or value > best[0]:
                 best = value, joint, found, labels
             if best[0] > -1 and best[0] >= least:
@@ -204,9 +204,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         n = len(joint.X)
         if W is None and n > MANY_ROWS and isinstance(self.init, str):
             rows = np.sort(np.random.default_rng(0).permutation(n)[: MANY_ROWS // 2])
-            W = maximize_envelope(
-                joint, columns, self._alternated(joint.sample(rows), columns, q).W
-            )
+            W = maximize_envelope(joint, columns, self._alternated(joint.on(rows), columns, q).W)
         return self._alternated(joint, columns, q, W, callback=self._watched())
 
     def _candidates(self, joint_of, X, columns, q):
@@ -250,7 +248,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         """
 
         def tried(bandwidth, W=None, **glimpse):
-            joint = joint_of(bandwidth).sample(rows)
+            joint = joint_of(bandwidth).on(rows)
             climb = partial(self._alternated, joint, columns, q, **glimpse)
             try:
                 ends = [climb(W=start) for start in ([None] if W is None else [None, W])]

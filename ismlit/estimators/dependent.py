@@ -133,7 +133,7 @@ class DependentIKDR(Projection):
         view, rows = problem, np.arange(problem.n)
         if problem.n > START_SUBSAMPLE:
             rows = np.sort(np.random.default_rng(0).permutation(problem.n)[:START_SUBSAMPLE])
-            view = problem.sample(rows)
+            view = problem.on(rows)
         ends = [ism(view, init=start.astype(X.dtype), **loose) for start in starts]
         best = max(ends, key=lambda end: end.objective)
         return ism(problem, init=best.W, callback=self._watched(), **options)
@@ -236,7 +236,7 @@ class DependentIKDR(Projection):
         _, first = np.unique(y[order], axis=0, return_index=True)  # a rare class is not left out
         kept = np.union1d(np.sort(first)[: CHANCE_ROWS // 2], np.arange(min(CHANCE_ROWS, len(y))))
         rows = np.sort(order[kept])
-        X, y, kernel = problem.X[rows], y[rows], problem.kernel.sample(rows)
+        X, y, kernel = problem.X[rows], y[rows], problem.kernel.on(rows)
         X = X - X.mean(axis=0)
         weight, same = None if weight is None else weight[rows], np.arange(len(rows))
 

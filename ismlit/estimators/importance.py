@@ -16,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from ismlit.estimators.base import Projection, column_std
 from ismlit.estimators.weights import row_weights
 from ismlit.grams import ConstantKernelError
+from ismlit.objectives.pairs import alignment
 from ismlit.solvers.ism import ism
-from ismlit.solvers.starts import SAME_HEIGHT, alignment, starting_point
+from ismlit.solvers.starts import SAME_HEIGHT, starting_point
 from ismlit.targets import read_target
 
 MOST_ROWS = 1000  # The columns are ordered on at most so many rows.
@@ -75,10 +76,10 @@ def order_columns(problem, W, sample_weight=None):
     rows = np.arange(n)
     if n > MOST_ROWS:
         rows = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
-    within = problem.sample(rows).restrict(W)  # of features the exact problem
+    within = problem.on(rows).in_basis(W)  # of features the exact problem
     rotation = np.eye(q, dtype=W.dtype)
     for k in range(q - 1, 0, -1):
-        plane = _best_plane(within.restrict(rotation[:, : k + 1]), k)
+        plane = _best_plane(within.in_basis(rotation[:, : k + 1]), k)
         turn = np.linalg.qr(plane, mode="complete")[0]
         rotation[:, : k + 1] = rotation[:, : k + 1] @ turn
     w = None if sample_weight is None else sample_weight[rows]
@@ -91,7 +92,7 @@ def _best_plane(problem, k):
     """The plane of k dimensions on which J is highest; of the axes if the kernel is constant."""
     axes = [np.delete(np.eye(k + 1), left_out, axis=1) for left_out in range(k, -1, -1)]
     heights = [problem.objective(W) for W in axes]
-    few = problem.sample(np.arange(0, problem.n, -(-problem.n // START_ROWS)))
+    few = problem.on(np.arange(0, problem.n, -(-problem.n // START_ROWS)))
     starts = ["taylor", starting_point(few, k, "gradient"), axes[int(np.argmax(heights))]]
     climb = partial(ism, problem, q=k, escape=False)
     with warnings.catch_warnings():
@@ -282,7 +283,7 @@ def _as_fitted(model, X, y, sample_weight):
 def _importances(model, kernel, n_classes, X, y, weights, rows):
     """The importances of a model fitted to some of the rows, or why there are none."""
     given = {} if weights is None else dict(sample_weight=weights[rows])
-    twin = clone(model).set_params(kernel=kernel.sample(rows), bandwidth="median")
+    twin = clone(model).set_params(kernel=kernel.on(rows), bandwidth="median")
     if hasattr(twin, "bandwidth_scale"):
         twin.set_params(bandwidth_scale=1.0)  # the kernel has it
     with warnings.catch_warnings():

@@ -20,7 +20,7 @@ from ismlit.kernels import Kernel
 from ismlit.messages import warn
 from ismlit.objectives.joint import JointProblem
 from ismlit.solvers.ism import ism
-from ismlit.targets import has_fractions, read_target
+from ismlit.targets import read_labels
 
 SHORT_CLIMB: dict[str, Any] = dict(
     solver=partial(ism, tol=1e-3, max_iter=20, escape=False), max_iter=None, max_turns=10, tol=1e-4
@@ -270,19 +270,14 @@ def clusterings(y: Any, n: int) -> np.ndarray:
     Raises
     ------
     ValueError
-        If y has another number of rows, mixes words and numbers, has gaps, or holds a response.
+        If y has another number of rows, or a column mixes words and numbers, has gaps, or holds a
+        response.
     """
-    y = read_target(y)
-    columns = y.reshape(len(y), -1)
-    if len(columns) != n:
-        raise ValueError(f"y must have one row per sample: {len(columns)} rows for {n} samples")
-    if has_fractions(columns):
-        row = int(np.argwhere(columns % 1)[0, 0])
-        raise ValueError(
-            f"Unknown label type: y holds fractions, such as {columns[row].max():g} in row {row}, "
-            "which are no labels of a known clustering: cut them into groups first"
-        )
-    return np.column_stack([np.unique(c, return_inverse=True)[1] for c in columns.T])
+    values = np.asarray(y)
+    if len(values) != n:
+        raise ValueError(f"y must have one row per sample: {len(values)} rows for {n} samples")
+    columns = values.T if values.ndim == 2 else [values]
+    return np.column_stack([np.unique(read_labels(c), return_inverse=True)[1] for c in columns])
 
 
 def to_differ_from(known: Any, weight: float) -> Gamma:

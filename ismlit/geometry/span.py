@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh, polar, qr, svd
+from sklearn.utils import gen_batches
+
+from ismlit.grams import column_means
 
 ROW_CHUNK = 16384  # So many rows are looked at at once.
 
@@ -112,6 +117,29 @@ def turned_to_columns(V: np.ndarray) -> np.ndarray:
     return V @ polar(V[columns])[0].T
 
 
+def scatter(X: np.ndarray, V: np.ndarray | None = None) -> np.ndarray:
+    """Return how samples spread along some directions.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Samples in rows.
+    V : array of shape (d, k), optional
+        The directions; the features themselves when None.
+
+    Returns
+    -------
+    array of shape (k, k)
+        The matrix ``V'X'HXV``, n times their covariance, in double precision.
+    """
+    mean, total = column_means(X), 0.0
+    for rows in gen_batches(len(X), ROW_CHUNK):
+        seen = X[rows] - mean
+        seen = seen if V is None else seen @ V
+        total = total + seen.T @ seen
+    return np.asarray(total)
+
+
 def directions_of(scatter):
     """Return a basis of the directions in which rows vary, from their scatter matrix.
 
@@ -136,3 +164,34 @@ def _basis(values, vectors, scale):
     if kept.sum() == len(scale):
         return None
     return np.linalg.qr(scale[:, None] * vectors[:, kept])[0]
+
+
+def in_span(objective: Any, q: int, W: np.ndarray | None = None) -> tuple[Any, np.ndarray | None]:
+    """Return an objective in the span of its samples, where that is smaller than all features.
+
+    J sees a frame only through XW. So a solution, and every curvature at W, lies in a space that is
+    spanned by the rows of X, the columns of W, and q more directions in which nothing varies. There
+    Phi is ``V Phi_V V'``.
+
+    Parameters
+    ----------
+    objective : Objective
+        What is maximised.
+    q : int
+        The number of columns that a solution has.
+    W : array of shape (d, k), optional
+        Columns that the space is to hold.
+
+    Returns
+    -------
+    objective : Objective
+        The objective of B in W = VB.
+    V : array of shape (d, r), or None
+        The basis; None where the space is everything, and the objective is the one given.
+    """
+    more = np.random.default_rng(0).standard_normal((objective.d, q))
+    more = more if W is None else np.hstack([more, W])
+    if objective.d <= objective.n + more.shape[1]:
+        return objective, None
+    V = np.linalg.qr(np.hstack([objective.X.T, more]).astype(objective.dtype))[0]
+    return objective.in_basis(V), V

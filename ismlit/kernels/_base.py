@@ -274,7 +274,7 @@ class Kernel:
         """
         return None
 
-    def sample(self, rows: np.ndarray) -> Kernel:
+    def on(self, rows: np.ndarray) -> Kernel:
         """Return the kernel for some of the samples.
 
         Parameters
@@ -447,7 +447,7 @@ class Sum(Kernel):
         """
         return list(self.parts)
 
-    def sample(self, rows: np.ndarray) -> Sum:
+    def on(self, rows: np.ndarray) -> Sum:
         """Return the sum of what the parts are for some of the samples.
 
         Parameters
@@ -460,7 +460,7 @@ class Sum(Kernel):
         Sum
             With the same weights.
         """
-        return Sum(tuple((weight, part.sample(rows)) for weight, part in self.parts))
+        return Sum(tuple((weight, part.on(rows)) for weight, part in self.parts))
 
     def _combined(self, name, beta, xp):
         if self.pairs == "mixed" or any(kernel.is_relative for _, kernel in self.parts):

@@ -63,7 +63,7 @@ class ClassGamma(Gamma):
         """The factor (n, r)."""
         return self.table[self.codes]
 
-    def sample(self, rows):
+    def on(self, rows):
         """Return the Gamma of some of the samples.
 
         Parameters

@@ -249,7 +249,7 @@ class ConditionalProblem(Samples):
         _, hsic, factor, B = self._at(W)
         return hsic.gradient_derivative(W, Z) + self._gamma_slope(W, Z, factor, B)
 
-    def sample(self, rows: np.ndarray) -> ConditionalProblem:
+    def on(self, rows: np.ndarray) -> ConditionalProblem:
         """Return the problem of some of the samples, whose target is centred anew.
 
         Parameters
@@ -266,8 +266,8 @@ class ConditionalProblem(Samples):
         part = replace(
             self,
             X=self.X[rows],
-            gamma=self.gamma.sample(rows),
-            kernel=self.kernel.sample(rows),
+            gamma=self.gamma.on(rows),
+            kernel=self.kernel.on(rows),
             sample_weight=w,
             count=Count(),
         )

@@ -30,6 +30,7 @@ from ismlit.objectives.class_sums import MOST_CLASSES, ArrayRows, ClassGamma, by
 from ismlit.objectives.pairs import Count, Samples
 from ismlit.objectives.plain import Problem
 
+LOOKED_AT = 300  # Rows on which the exact kernel is looked at before a climb.
 MOST_MOMENTS = 2**23  # Numbers held in one visit: columns times features, for each class.
 
 
@@ -120,7 +121,7 @@ class FeatureProblem(Samples):
                 f"random features need a Gaussian kernel, got {self.kernel!r}: take "
                 "kernel='gaussian', or leave random_features out"
             )
-        exact = self.exact
+        exact = Problem(self.X, self.gamma, self.kernel)
         object.__setattr__(self, "X", exact.X)
         object.__setattr__(self, "gamma", exact.gamma)
         if not isinstance(self.gamma, Gamma) or len(self._table[0]) > MOST_CLASSES:
@@ -131,12 +132,7 @@ class FeatureProblem(Samples):
 
     n = property(lambda self: len(self.X) if self.rows is None else self.rows.n)
 
-    @property
-    def exact(self):
-        """The problem that this one approximates; of the sample, where `rows` has the others."""
-        return Problem(self.X, self.gamma, self.kernel, self.n_jobs, count=self.count)
-
-    def restrict(self, V):
+    def in_basis(self, V):
         """Return the problem of B in W = VB, which sees the samples through V.
 
         Parameters
@@ -152,76 +148,47 @@ class FeatureProblem(Samples):
         rows = None if self.rows is None else self.rows.through(V)
         return replace(self, X=self.X @ V, rows=rows)
 
-    def sample(self, rows):
+    def on(self, rows):
         """Return the exact problem of some of the samples.
 
         Parameters
         ----------
-        rows : array of int
-            Which samples are kept.
+        rows : slice, or array of int
+            Which samples are kept, of those that `X` holds.
 
         Returns
         -------
         Problem
             With a count of its own.
         """
-        return self.exact.sample(rows)
+        return Problem(self.X[rows], self.gamma.on(rows), self.kernel, self.n_jobs)
 
-    def solved_by(self, solve, q, init, rounds=5):
-        """Solve for W, and again with the end as the anchor, until the end stays near to it.
-
-        Parameters
-        ----------
-        solve : callable ``solve(objective, init)``
-            The solver; it returns an `ISMResult`.
-        q : int
-            The number of columns of W.
-        init : str or array of shape (d, q)
-            Where W starts.
-        rounds : int, default=5
-            Most repetitions.
-
-        Returns
-        -------
-        ISMResult
-            The last result.
-        """
-        problem, n_passes = self, 0
-        for _ in range(rounds):
-            result = solve(problem, init)
-            n_passes += result.n_passes
-            if problem.closeness(result.W) > 0.5:
-                break
-            init, problem = result.W, replace(problem, anchor=result.W)
-        return replace(result, n_passes=n_passes)
-
-    def check_start(self, W, J, phi, most=300):
-        """Refuse a start from which nothing can be learnt, by the exact kernel on some rows.
+    def near(self, W):
+        """Return the problem whose frames are turned towards that of W.
 
         Parameters
         ----------
         W : array of shape (d, q)
-            The start.
-        J : float
-            The objective there.
-        phi : array of shape (d, d)
-            Phi there.
-        most : int, default=300
-            So many samples are looked at.
+            The start of a climb.
+
+        Returns
+        -------
+        FeatureProblem
+            With W as its anchor.
 
         Raises
         ------
         ConstantKernelError
-            If the kernel is constant on them.
+            If the exact kernel is constant on some of the rows.
         """
-        rows = self.X[:: -(-len(self.X) // most)]
+        rows = self.X[:: -(-len(self.X) // LOOKED_AT)]
         K = gram(self.kernel, rows, W)[~np.eye(len(rows), dtype=bool)]
         if K.size and (K.max() < 1e-12 or K.min() > 1 - 1e-12):
             raise ConstantKernelError(
                 f"{self.kernel!r} is constant between any two projected samples to rounding: use "
                 "a bandwidth near their distances (median_distance)"
             )
-        super().check_start(W, J, phi)
+        return replace(self, anchor=W)
 
     def phi_0(self):
         """Return Phi at W = 0, which is exact.
@@ -241,22 +208,6 @@ class FeatureProblem(Samples):
         if np.linalg.norm(total) <= 10 * np.finfo(self.dtype).eps * self.gamma.norm_bound * squares:
             total[:] = 0  # nothing but rounding, which points nowhere
         return (total / self.kernel.sigma**2).astype(self.dtype)
-
-    def scatter(self, V=None):
-        """Return how the samples spread along some directions.
-
-        Parameters
-        ----------
-        V : array of shape (d, k), optional
-            The directions; the features themselves when None.
-
-        Returns
-        -------
-        array of shape (k, k)
-            The matrix ``V'X'HXV``.
-        """
-        total = self._rows.weighted_scatter(np.ones(len(self._table[0]))).astype(self.dtype)
-        return total if V is None else V.T @ total @ V
 
     @cached_property
     def _classes(self):
@@ -331,22 +282,6 @@ class FeatureProblem(Samples):
         V, sums = right.T, np.maximum(sizes[:, None] + sizes, 1e-3)
         turning = lambda T: -F @ (V @ ((V.T @ T @ V) / sums) @ V.T)
         return W @ (left @ right).astype(W.dtype), turning
-
-    def closeness(self, W):
-        """Measure how near a frame is to the anchor.
-
-        Parameters
-        ----------
-        W : array of shape (d, q)
-            The frame.
-
-        Returns
-        -------
-        float
-            The smallest cosine of a principal angle: 0 at right angles.
-        """
-        cosines = np.linalg.svd(W.T.astype(float) @ self._frame(W.shape[1]), compute_uv=False)
-        return float(cosines[-1])
 
     def _visit(self, function, *arguments):
         self.count.passes += 1

@@ -125,7 +125,7 @@ class JointProblem:
         gamma = gamma if self.fixed is None else gamma + self.fixed
         return Problem(self.X, gamma, self.kernel, **shared)
 
-    def sample(self, rows: np.ndarray) -> JointProblem:
+    def on(self, rows: np.ndarray) -> JointProblem:
         """Return the same objective for some of the samples.
 
         What guides the clustering weighs as much beside U as before.
@@ -145,9 +145,9 @@ class JointProblem:
         return replace(
             self,
             X=self.X[rows],
-            kernel=self.kernel.sample(rows),
-            guide=None if self.guide is None else share * self.guide.sample(rows),
-            fixed=None if self.fixed is None else of_k * self.fixed.sample(rows),
+            kernel=self.kernel.on(rows),
+            guide=None if self.guide is None else share * self.guide.on(rows),
+            fixed=None if self.fixed is None else of_k * self.fixed.on(rows),
             count=Count(),
         )
 
@@ -223,20 +223,6 @@ class Envelope:
             self.U = self.near
             self.problem, self._key = self.joint.given(self.U, affinity.K), key
         return self.problem
-
-    def check_start(self, W: np.ndarray, J: float, phi: np.ndarray) -> None:
-        """Refuse a start from which nothing can be learnt.
-
-        Parameters
-        ----------
-        W : array of shape (d, q)
-            The start.
-        J : float
-            The objective there.
-        phi : array of shape (d, d)
-            Phi there.
-        """
-        self.problem_at(W).check_start(W, J, phi)
 
     def objective(self, W: np.ndarray) -> float:
         """Return the objective with the best U.

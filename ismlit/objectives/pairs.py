@@ -12,13 +12,13 @@ from joblib import delayed
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator
 
-from ismlit.geometry.frames import as_frame, fixed_signs
+from ismlit.dependence import weighted_centre
 from ismlit.grams import (
     ConstantKernelError,
     beta_factors,
     beta_slope_factors,
-    column_means,
     float_array,
+    gram,
 )
 from ismlit.kernels import Kernel
 from ismlit.parallel import in_parallel
@@ -51,24 +51,7 @@ class Samples:
     d = property(lambda self: self.X.shape[1])
     dtype = property(lambda self: self.X.dtype)
 
-    def scatter(self, V: np.ndarray | None = None) -> np.ndarray:
-        """Return how the samples spread along some directions.
-
-        Parameters
-        ----------
-        V : array of shape (d, k), optional
-            The directions; the features themselves when None.
-
-        Returns
-        -------
-        array of shape (k, k)
-            The matrix ``V'X'HXV``, n times their covariance.
-        """
-        seen = self.X - column_means(self.X).astype(self.dtype)
-        seen = seen if V is None else seen @ V
-        return seen.T @ seen
-
-    def restrict(self, V: np.ndarray) -> Self:
+    def in_basis(self, V: np.ndarray) -> Self:
         """Return the same objective of B in W = VB, which sees the samples through V.
 
         Parameters
@@ -83,109 +66,62 @@ class Samples:
         """
         return replace(self, X=self.X @ V)  # type: ignore[type-var]
 
-    def span(self, more: np.ndarray) -> np.ndarray:
-        """Return an orthonormal basis of the rows of X and of more directions.
-
-        Parameters
-        ----------
-        more : array of shape (d, m)
-            Columns that the basis is to hold too.
-
-        Returns
-        -------
-        array of shape (d, k)
-            Orthonormal columns.
-        """
-        return np.linalg.qr(np.hstack([self.X.T, more]).astype(self.dtype))[0]
-
-    def in_its_span(self, q: int, W: np.ndarray | None = None) -> tuple[Self, np.ndarray | None]:
-        """Return the same objective in the span of its samples, where that is smaller.
-
-        J sees a frame only through XW. So a solution, and every curvature at W, lies in a space
-        that is spanned by the rows of X, the columns of W, and q more directions in which nothing
-        varies. There Phi is ``V Phi_V V'``.
-
-        Parameters
-        ----------
-        q : int
-            The number of columns that a solution has.
-        W : array of shape (d, k), optional
-            Columns that the space is to hold.
-
-        Returns
-        -------
-        objective : Samples
-            The objective of B in W = VB.
-        V : array of shape (d, r), or None
-            The basis; None where the space is everything, and the objective is this one.
-        """
-        more = np.random.default_rng(0).standard_normal((self.d, q))
-        more = more if W is None else np.hstack([more, W])
-        if self.d <= self.n + more.shape[1]:
-            return self, None
-        V = self.span(more)
-        return self.restrict(V), V
-
-    def solved_by(self, solve: Callable[..., Any], q: int, init: str | ArrayLike) -> Any:
-        """Solve for W in the span of the samples, where that is smaller, and carry W back.
-
-        Parameters
-        ----------
-        solve : callable ``solve(objective, init)``
-            The solver; it returns an `ISMResult`.
-        q : int
-            The number of columns of W.
-        init : str or array of shape (d, q)
-            Where W starts.
-
-        Returns
-        -------
-        ISMResult
-            Its W is one for all features.
-        """
-        if isinstance(init, str):
-            reduced, V = self.in_its_span(q)
-        else:
-            init = as_frame(init, self.d, self.dtype, "init")
-            reduced, V = self.in_its_span(q, init)
-        if V is None:
-            return solve(self, init)
-        result = solve(reduced, init if isinstance(init, str) else V.T @ init)
-        return replace(result, W=fixed_signs(V @ result.W), problem=self)
-
-    def check_start(self, W: np.ndarray, J: float, phi: np.ndarray) -> None:
-        """Refuse a start from which nothing can be learnt.
+    def near(self, W: np.ndarray) -> Self:
+        """Return this objective for a climb from W; it is exact everywhere.
 
         Parameters
         ----------
         W : array of shape (d, q)
             The start.
-        J : float
-            The objective there.
-        phi : array of shape (d, d)
-            Phi there.
+
+        Returns
+        -------
+        Samples
+            Itself.
 
         Raises
         ------
         ConstantKernelError
-            If the kernel is constant on the samples seen through W, or Gamma is 0.
+            If the kernel is 1 between any two samples seen through W, to rounding.
         """
-        size = np.linalg.norm(phi)
-        if self.kernel.tends_to_one:  # J is then the sum of Gamma, and its rounding
-            rounding = 100 * np.finfo(phi.dtype).eps * self.n * self.gamma.norm_bound
-            if max(abs(J), size) <= rounding and np.any(self.phi_0()):
+        if self.kernel.tends_to_one:
+            z = self.X @ W
+            farthest = 4 * np.max(np.sum((z - z.mean(axis=0)) ** 2, axis=1, dtype=float))
+            if farthest and 1 - self.kernel.f(np.array(farthest)) <= 100 * np.finfo(float).eps:
                 raise ConstantKernelError(
                     f"{self.kernel!r} is 1 between any two samples to rounding: use a bandwidth "
                     "near the distances (median_distance), or kernel='linear', its limit"
                 )
-        if size <= 1e-60 * abs(J):  # what an underflow leaves of a kernel
-            raise ConstantKernelError(
-                "nothing can be learnt at the start, where Phi is zero: either Gamma is 0, since "
-                f"all rows have the same target, or {self.kernel!r} is constant on this data (a "
-                "bandwidth far below the distances underflows; median_distance(X) is a usual one)"
-            )
+        return self
 
-    def sample(self, rows: np.ndarray) -> Self:
+    def targets(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return what XW is to depend on, as the factors of Gamma = F diag(s) F'.
+
+        Returns
+        -------
+        F : array of shape (n, r)
+            The targets.
+        s : array of shape (r,)
+            Their weights.
+        """
+        return self.gamma.factors()
+
+    def score(self, W: np.ndarray) -> float:
+        """Return `alignment` at W: a dependence that does not grow with the size of the kernel.
+
+        Parameters
+        ----------
+        W : array of shape (d, q)
+            The projection.
+
+        Returns
+        -------
+        float
+            The normalised HSIC, but for the norm of Gamma.
+        """
+        return alignment(self, W)
+
+    def on(self, rows: np.ndarray) -> Self:
         """Return the same objective for some of the samples.
 
         Parameters
@@ -198,11 +134,44 @@ class Samples:
         Samples
             The objective, with a count of passes of its own.
         """
-        parts = dict(X=self.X[rows], kernel=self.kernel.sample(rows), count=Count())
+        parts = dict(X=self.X[rows], kernel=self.kernel.on(rows), count=Count())
         for name in ("gamma", "fixed"):
             if getattr(self, name, None) is not None:
-                parts[name] = getattr(self, name).sample(rows)
+                parts[name] = getattr(self, name).on(rows)
         return replace(self, **parts)  # type: ignore[type-var]
+
+
+def alignment(problem: Any, W: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
+    """Return how strongly Gamma depends on the samples seen through W.
+
+    Parameters
+    ----------
+    problem : Samples
+        What holds X, the kernel and Gamma.
+    W : array of shape (d, q)
+        The projection.
+    sample_weight : array of shape (n,), optional
+        That Gamma was made with; above 0.
+
+    Returns
+    -------
+    float
+        The normalised HSIC, but for the norm of Gamma, which no W changes.
+    """
+    K = gram(problem.kernel, problem.X, W)
+    if sample_weight is None:
+        level, means = np.linalg.norm(K), K.mean(axis=0)
+        K -= means
+        K -= (means - means.mean())[:, None]  # in place: a copy takes as long as the rest
+        if np.linalg.norm(K) <= 1e-12 * level:  # it was constant but for rounding
+            return 0.0
+        weighed = centred = K
+    else:
+        centred = weighted_centre(K, sample_weight)
+        weighed = centred / np.sqrt(np.outer(sample_weight, sample_weight))
+        # Gamma has the weight of either row, K its root
+    size = np.linalg.norm(centred)
+    return float(np.vdot(problem.gamma.to_dense(), weighed) / size) if size else 0.0
 
 
 class Part(NamedTuple):

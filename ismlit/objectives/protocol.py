@@ -1,8 +1,8 @@
-"""What a solver asks of an objective."""
+"""What solvers ask of an objective: a function of W, and nothing about how it is maximised."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -10,13 +10,11 @@ from ismlit.objectives.pairs import Count
 
 
 @runtime_checkable
-class Objective(Protocol):
-    """What every solver asks of a problem: J over frames W (d, q), and its first order.
+class Smooth(Protocol):
+    """What a climb asks for: J over frames W (d, q), and its first order.
 
     Attributes
     ----------
-    X : array of shape (n, d)
-        Samples in rows.
     n, d : int
         The numbers of samples and of features.
     dtype : numpy.dtype
@@ -25,173 +23,68 @@ class Objective(Protocol):
         How many passes over the pairs were made.
     """
 
-    X: np.ndarray
-    n: int
-    d: int
-    dtype: np.dtype
-    count: Count
+    @property
+    def n(self) -> int: ...
+    @property
+    def d(self) -> int: ...
+    @property
+    def dtype(self) -> np.dtype: ...
+    @property
+    def count(self) -> Count: ...
 
-    def objective(self, W: Any) -> float:
-        """Return J(W).
+    def objective(self, W: np.ndarray) -> float:
+        """Return J(W)."""
 
-        Parameters
-        ----------
-        W : array of shape (d, q)
-            The projection.
+    def objective_and_gradient(self, W: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return J(W) and half of its Euclidean gradient (d, q)."""
 
-        Returns
-        -------
-        float
-            The objective.
-        """
+    def objective_and_phi(self, W: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return J(W) and the symmetric Phi(W) (d, d); half of the gradient is Phi(W) W."""
 
-    def objective_and_gradient(self, W: Any) -> tuple[float, np.ndarray]:
-        """Return J(W), and half of its gradient.
 
-        Parameters
-        ----------
-        W : array of shape (d, q)
-            The projection.
+@runtime_checkable
+class Objective(Smooth, Protocol):
+    """What `ismlit.ism` asks for: a smooth function of W that depends on samples through XW.
 
-        Returns
-        -------
-        J : float
-            The objective.
-        gradient : array of shape (d, q)
-            Half of the Euclidean gradient.
-        """
+    Attributes
+    ----------
+    X : array of shape (m, d)
+        The samples, or some of them where they are not in memory.
 
-    def objective_and_phi(self, W: Any) -> tuple[float, np.ndarray]:
-        """Return J(W), and the matrix Phi whose product with W is half of the gradient.
+    See Also
+    --------
+    ismlit.Problem : The objective of the thesis.
+    ismlit.objectives.conditional.ConditionalProblem : Another one.
+    """
 
-        Parameters
-        ----------
-        W : array of shape (d, q)
-            The projection.
-
-        Returns
-        -------
-        J : float
-            The objective.
-        phi : array of shape (d, d)
-            The symmetric matrix Phi(W).
-        """
+    @property
+    def X(self) -> np.ndarray: ...
 
     def phi_0(self) -> np.ndarray:
-        """Return Phi at W = 0.
+        """Return Phi at W = 0, whose leading eigenvectors are the "taylor" start."""
 
-        Returns
-        -------
-        array of shape (d, d)
-            The symmetric matrix.
-        """
+    def on(self, rows: Any) -> Self | Objective:
+        """Return the objective of some rows of `X` (a slice, or an array), with its own count."""
 
-    def scatter(self, V: Any = None) -> np.ndarray:
-        """Return how the samples spread along some directions.
+    def in_basis(self, V: np.ndarray) -> Self:
+        """Return the objective of B in W = VB, for orthonormal columns V (d, k)."""
 
-        Parameters
-        ----------
-        V : array of shape (d, k), optional
-            The directions; the features themselves when None.
+    def near(self, W: np.ndarray) -> Self:
+        """Return the objective for a climb from W: itself, unless it approximates near some W."""
 
-        Returns
-        -------
-        array of shape (k, k)
-            The matrix ``V'X'HXV``.
-        """
+    def targets(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return what XW is to depend on: columns F (m, r), and their weights s (r,)."""
 
-    def restrict(self, V: Any) -> Any:
-        """Return the problem of B in W = VB.
-
-        Parameters
-        ----------
-        V : array of shape (d, k)
-            Orthonormal columns.
-
-        Returns
-        -------
-        Objective
-            The smaller problem.
-        """
-
-    def sample(self, rows: Any) -> Any:
-        """Return the problem of some of the samples, with a count of its own.
-
-        Parameters
-        ----------
-        rows : array of int
-            Which samples are kept.
-
-        Returns
-        -------
-        Objective
-            Their problem.
-        """
-
-    def check_start(self, W: Any, J: float, phi: np.ndarray) -> None:
-        """Refuse a start from which nothing can be learnt.
-
-        Parameters
-        ----------
-        W : array of shape (d, q)
-            The start.
-        J : float
-            The objective there.
-        phi : array of shape (d, d)
-            Phi there.
-        """
-
-    def solved_by(self, solve: Any, q: int, init: Any) -> Any:
-        """Solve for W, in this problem or in an equivalent one.
-
-        Parameters
-        ----------
-        solve : callable ``solve(objective, init)``
-            The solver; it returns an `ISMResult`.
-        q : int
-            The number of columns of W.
-        init : str or array of shape (d, q)
-            Where W starts.
-
-        Returns
-        -------
-        ISMResult
-            What the solver returns, for all features.
-        """
+    def score(self, W: np.ndarray) -> float:
+        """Return what is compared between maxima on held-out rows: J but for scale."""
 
 
 @runtime_checkable
 class TwiceDifferentiable(Objective, Protocol):
     """An `Objective` whose second order is known; escapes from saddles and certificates need it."""
 
-    def phi_derivative(self, W: Any, Z: Any) -> np.ndarray:
-        """Return how Phi(W) W changes because Phi does, along several directions.
+    def phi_derivative(self, W: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """Return the derivatives of ``Phi(W + t Z) W`` at t = 0 for directions Z (m, d, q)."""
 
-        Parameters
-        ----------
-        W : array of shape (d, q)
-            The projection.
-        Z : array of shape (m, d, q)
-            The directions.
-
-        Returns
-        -------
-        array of shape (m, d, q)
-            The derivative of ``Phi(W + t Z) W`` at t = 0, for each direction.
-        """
-
-    def gradient_derivative(self, W: Any, Z: Any) -> np.ndarray:
-        """Return half of the Euclidean Hessian of J applied to one direction.
-
-        Parameters
-        ----------
-        W : array of shape (d, q)
-            The projection.
-        Z : array of shape (d, q)
-            The direction.
-
-        Returns
-        -------
-        array of shape (d, q)
-            The derivative of ``Phi(W + t Z)(W + t Z)`` at t = 0.
-        """
+    def gradient_derivative(self, W: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """Return the derivative of ``Phi(W + t Z)(W + t Z)`` at t = 0 along Z (d, q)."""

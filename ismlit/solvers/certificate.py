@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ismlit.geometry.frames import first_order_residual
 from ismlit.geometry.second_order import SecondOrder
+from ismlit.geometry.span import in_span
 from ismlit.objectives.protocol import Objective, TwiceDifferentiable
 from ismlit.solvers.starts import Starts
 
@@ -176,11 +177,8 @@ def certify(found, W=None, *, tol: float = 1e-5, exact: bool = False) -> Certifi
     problem, result = _what_was_solved(found, W)
     if W is None and result is None:
         raise ValueError("to certify a problem, pass the W of shape (d, q) to be certified")
-    features = getattr(problem, "exact", None)  # the problem that random features stand for
-    if features is None and not isinstance(problem, TwiceDifferentiable):
-        raise ValueError(f"the second order of a {type(problem).__name__} is not derived")
-    if features is not None and exact:
-        problem = features
+    if exact:
+        problem = _exact(problem)
     tol = max(tol, 400 * np.finfo(problem.dtype).eps)
     starts = getattr(result, "starts", None)
     is_orthonormal, curvature = True, None
@@ -192,11 +190,11 @@ def certify(found, W=None, *, tol: float = 1e-5, exact: bool = False) -> Certifi
         W, is_orthonormal = _frame_of(W, problem)
         if isinstance(found, BaseEstimator):
             problem, W = found.problem_at(W)
-            problem = getattr(problem, "exact", problem) if exact else problem
+            problem = _exact(problem) if exact else problem
     n_second_order = None
     if curvature is not None and not _undecided(curvature, tol):
         J, residual = result.objective, result.residual
-    elif exact or (features is None and problem.n <= MANY_ROWS):
+    elif exact or (isinstance(problem, TwiceDifferentiable) and problem.n <= MANY_ROWS):
         J, residual, curvature = _tested(problem, W)
     else:
         if result is None:
@@ -205,8 +203,9 @@ def certify(found, W=None, *, tol: float = 1e-5, exact: bool = False) -> Certifi
         else:
             J, residual = result.objective, result.residual
         n = len(problem.X)  # of Dask collections X is a sample
-        view = problem if n <= SAMPLE else problem.sample(_sample(n))
-        view = getattr(view, "exact", view)
+        view = problem.on(slice(None) if n <= SAMPLE else _sample(n))
+        if not isinstance(view, TwiceDifferentiable):
+            raise ValueError(f"the second order of a {type(problem).__name__} is not derived")
         n_second_order = view.n
         curvature = _tested(view, W)[2]
     return Certificate(
@@ -222,6 +221,14 @@ def certify(found, W=None, *, tol: float = 1e-5, exact: bool = False) -> Certifi
         n_second_order=n_second_order,
         starts=starts,
     )
+
+
+def _exact(problem):
+    """The problem, or that which it approximates where it has no second order of its own."""
+    exact = problem if isinstance(problem, TwiceDifferentiable) else problem.on(slice(None))
+    if not isinstance(exact, TwiceDifferentiable):
+        raise ValueError(f"the second order of a {type(problem).__name__} is not derived")
+    return exact
 
 
 def _sample(n):
@@ -241,7 +248,7 @@ def _tested(problem, W):
     With more features than samples J sees W through XW alone: the span of the samples, of W and
     of as many more directions holds every curvature.
     """
-    problem, V = problem.in_its_span(W.shape[1], W)
+    problem, V = in_span(problem, W.shape[1], W)
     W = W if V is None else V.T @ W
     J, phi = problem.objective_and_phi(W)
     second = SecondOrder(problem, W, phi)

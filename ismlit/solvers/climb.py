@@ -14,11 +14,13 @@ from ismlit.geometry.frames import (
     geodesic,
     half_gradient,
     nearest_frame,
+    principal_angles,
     project_out,
     projector_distance,
     top_eigenvectors,
 )
 from ismlit.geometry.second_order import Scaling, SecondOrder
+from ismlit.grams import ConstantKernelError
 from ismlit.objectives.protocol import TwiceDifferentiable
 from ismlit.solvers.lbfgs import Memory
 from ismlit.solvers.result import ISMResult
@@ -59,6 +61,13 @@ class Escape:
     halvings: int = 12  # Lengths tried, each half of the one before.
 
 
+ROUNDS = 5  # Times at most that an approximation is made anew at the end of a climb, ...
+CLOSE = 0.5  # ... where the cosine of the largest angle between end and start is below this.
+NOTHING_TO_LEARN = (
+    "nothing can be learnt at the start, where Phi is zero: either Gamma is 0, since all rows have "
+    "the same target, or {!r} is constant on this data (a bandwidth far below the distances "
+    "underflows; median_distance(X) is a usual one)"
+)
 QUASI_NEWTON, SHIFT, ESCAPE = QuasiNewton(), Shift(), Escape()
 START_CLIMB = dict(tol=1e-3, max_iter=100)
 """Options of a climb that need not arrive: it only has to show which maximum it is near."""
@@ -207,8 +216,9 @@ class SolverState:
         self.callback, self.has_hessian = callback, isinstance(problem, TwiceDifferentiable)
         self.tol = attainable(tol, problem.dtype)
         self.n_start_passes = problem.count.passes - before
-        self.point = Point.measured(problem, W)
-        problem.check_start(W, self.point.J, self.point.phi)
+        self.start, self.point = W, Point.measured(problem, W)
+        if self.point.size <= 1e-60 * abs(self.point.J):  # what an underflow leaves of a kernel
+            raise ConstantKernelError(NOTHING_TO_LEARN.format(getattr(problem, "kernel", problem)))
         eps = float(np.finfo(problem.dtype).eps)
         # The rounding of J is that of its n^2 terms, which are independent, and of the sum.
         size = max(abs(self.point.J), float(np.linalg.norm(self.point.phi)))
@@ -247,7 +257,7 @@ class SolverState:
         """
         before = problem.count.passes
         W, starts = first_frame(problem, q, init, random_state)
-        state = cls(problem, W, before, tol, max_iter, callback)
+        state = cls(problem.near(W), W, before, tol, max_iter, callback)
         state.starts = starts
         return state
 
@@ -344,6 +354,33 @@ class SolverState:
     def spent(self) -> bool:
         """Whether all steps allowed are taken."""
         return self.n_iter >= self.max_iter
+
+    def to_an_end(self, escape: bool) -> tuple[bool, str]:
+        """Climb to a maximum, and again where an approximation is good near the start alone.
+
+        Parameters
+        ----------
+        escape : bool
+            As for `to_a_maximum`.
+
+        Returns
+        -------
+        converged : bool
+            Whether the stopping rule was met.
+        message : str
+            Why it stopped.
+        """
+        for _ in range(ROUNDS):
+            end = self.to_a_maximum(escape)
+            if self.spent or np.cos(principal_angles(self.start, self.point.W).max()) > CLOSE:
+                return end
+            near = self.problem.near(self.point.W)
+            if near is self.problem:
+                return end
+            self.problem, self.start = near, self.point.W
+            self.forget()
+            self.move(self.trial(self.start))
+        return end
 
     def to_a_maximum(self, escape: bool) -> tuple[bool, str]:
         """Take steps that never lower J, until it is at a maximum.

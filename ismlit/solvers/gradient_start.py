@@ -142,10 +142,9 @@ def gradient_plane(X, F, s, q, *, bandwidth=0.5, ridge=1e-3, n_turns=6, **option
 
 
 def gradient_directions(problem, q):
-    """Return the leading eigenvectors of `gradient_scatter` for the Gamma of a problem.
+    """Return the leading eigenvectors of `gradient_scatter` for the targets of a problem.
 
-    The columns of Gamma's factor F are the targets, with their weights: what a negative weight
-    asks to avoid counts against a direction. A Gamma without a factor is first decomposed.
+    What a negative weight asks to avoid counts against a direction.
 
     Parameters
     ----------
@@ -159,11 +158,5 @@ def gradient_directions(problem, q):
     array of shape (d, q)
         Orthonormal columns.
     """
-    gamma, dtype = problem.gamma, problem.dtype
-    F, s = getattr(gamma, "F", None), getattr(gamma, "s", None)
-    if F is None:
-        s, F = eigh(gamma.to_dense())
-        kept = np.abs(s) > 1e-6 * np.abs(s).max()
-        s, F = s[kept], F[:, kept]
-    scatter = gradient_scatter(problem.X, F, s, sigma=median_distance(problem.X) / 2)
-    return eigh(scatter)[1][:, ::-1][:, :q].astype(dtype)
+    scatter = gradient_scatter(problem.X, *problem.targets(), sigma=median_distance(problem.X) / 2)
+    return eigh(scatter)[1][:, ::-1][:, :q].astype(problem.dtype)

@@ -10,15 +10,19 @@ are not local maxima. The steps and the numbers that they go by are those of `cl
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from ismlit.geometry.frames import as_frame, fixed_signs
+from ismlit.geometry.span import in_span
 from ismlit.kernels import Kernel
 from ismlit.messages import warn
 from ismlit.objectives.parts import as_problem
+from ismlit.objectives.protocol import Objective
 from ismlit.solvers.climb import SolverState
 from ismlit.solvers.result import ISMResult
 
@@ -128,15 +132,47 @@ def ism(
     problem = as_problem(X, gamma, kernel, n_jobs, random_features, random_state, q)
     check_options(problem, q, tol, max_iter)
 
-    def solve(problem, init):
-        state = SolverState.begin(problem, q, init, random_state, tol, max_iter, callback)
-        return state.result(*state.to_a_maximum(escape))
+    def solve(objective: Objective, init: str | np.ndarray) -> ISMResult:
+        state = SolverState.begin(objective, q, init, random_state, tol, max_iter, callback)
+        return state.result(*state.to_an_end(escape))
 
-    result = problem.solved_by(solve, q, init)
+    result = solve_in_span(solve, problem, q, init)
     warn_unless_converged("ism", result)
     if problem is not X:
         warn_of_components("ism", result)
     return result
+
+
+def solve_in_span(
+    solve: Callable[[Objective, str | np.ndarray], ISMResult],
+    objective: Objective,
+    q: Any,
+    init: str | ArrayLike,
+) -> ISMResult:
+    """Solve for W in the span of the samples, where that is smaller, and carry W back.
+
+    Parameters
+    ----------
+    solve : callable ``solve(objective, init)``
+        The solver.
+    objective : Objective
+        What is maximised.
+    q : int
+        The number of columns of W.
+    init : str or array of shape (d, q)
+        Where W starts.
+
+    Returns
+    -------
+    ISMResult
+        Its W is one for all features.
+    """
+    start = init if isinstance(init, str) else as_frame(init, objective.d, objective.dtype, "init")
+    reduced, V = in_span(objective, q, None if isinstance(start, str) else start)
+    if V is None:
+        return solve(objective, start)
+    result = solve(reduced, start if isinstance(start, str) else V.T @ start)
+    return replace(result, W=fixed_signs(V @ result.W), problem=objective)
 
 
 def check_options(problem: Any, q: object, tol: float, max_iter: int) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
-from ismlit.dependence import weighted_centre
 from ismlit.geometry.frames import as_frame, top_eigenvectors
-from ismlit.grams import ConstantKernelError, gram
+from ismlit.geometry.span import in_span, scatter
+from ismlit.grams import ConstantKernelError
 from ismlit.messages import warn
 from ismlit.solvers.gradient_start import gradient_directions
 
@@ -58,10 +58,10 @@ def starting_point(problem, q, init, random_state=None):
         view = problem
         if len(problem.X) > GRADIENT_SUBSAMPLE:
             rows = check_random_state(0).permutation(len(problem.X))[:GRADIENT_SUBSAMPLE]
-            view = problem.sample(np.sort(rows))
+            view = problem.on(np.sort(rows))
         return gradient_directions(view, q)
     if init == "pca":
-        return top_eigenvectors(problem.scatter(), q)[1].astype(dtype)
+        return top_eigenvectors(scatter(problem.X), q)[1].astype(dtype)
     if init == "random":
         normal = check_random_state(random_state).standard_normal((d, q))
         return np.linalg.qr(normal)[0].astype(dtype)
@@ -100,8 +100,8 @@ def look_around(problem, q, random_state, climb):
     n, view = problem.n, problem
     if n > START_SUBSAMPLE:
         held = len(problem.X)  # of rows in blocks a problem holds some
-        view = problem.sample(np.sort(rng.permutation(held)[:START_SUBSAMPLE]))
-    view, V = view.in_its_span(q)
+        view = problem.on(np.sort(rng.permutation(held)[:START_SUBSAMPLE]))
+    view, V = in_span(view, q)
     before, ends = view.count.passes, []
     for name in START_ORDER:
         with warnings.catch_warnings():
@@ -158,46 +158,13 @@ def _best_on_held_out_rows(problem, ends, climb):
     for k in range(HELD_OUT_PARTS):
         held_out = np.zeros(problem.n, bool)
         held_out[order[k::HELD_OUT_PARTS]] = True
-        training, test = problem.sample(~held_out), problem.sample(held_out)
+        training, test = problem.on(~held_out), problem.on(held_out)
         try:
-            scores += [alignment(test, climb(training, W)[1]) for _, W in rivals]
+            scores += [test.score(climb(training, W)[1]) for _, W in rivals]
         except ConstantKernelError:  # nothing can be learnt from so few rows
             return ends[0]
         problem.count.passes += int(np.ceil(training.count.passes * (training.n / problem.n) ** 2))
     return rivals[int(np.argmax(scores))]
-
-
-def alignment(problem, W, sample_weight=None):
-    """Return how strongly Gamma depends on the samples seen through W.
-
-    Parameters
-    ----------
-    problem : Objective
-        What holds X, the kernel and Gamma.
-    W : array of shape (d, q)
-        The projection.
-    sample_weight : array of shape (n,), optional
-        That Gamma was made with; above 0.
-
-    Returns
-    -------
-    float
-        The normalised HSIC, but for the norm of Gamma, which no W changes.
-    """
-    K = gram(problem.kernel, problem.X, W)
-    if sample_weight is None:
-        level, means = np.linalg.norm(K), K.mean(axis=0)
-        K -= means
-        K -= (means - means.mean())[:, None]  # in place: a copy takes as long as the rest
-        if np.linalg.norm(K) <= 1e-12 * level:  # it was constant but for rounding
-            return 0.0
-        weighed = centred = K
-    else:
-        centred = weighted_centre(K, sample_weight)
-        weighed = centred / np.sqrt(np.outer(sample_weight, sample_weight))
-        # Gamma has the weight of either row, K its root
-    size = np.linalg.norm(centred)
-    return float(np.vdot(problem.gamma.to_dense(), weighed) / size) if size else 0.0
 
 
 class Starts(NamedTuple):
@@ -234,7 +201,7 @@ def _drawn(problem, q, rng):
     It is a combination of the rows of X, whitened. So it turns with X: where a climb ends does
     not depend on the coordinates in which X is written, as it would from a frame drawn in them.
     """
-    values, vectors = eigh(problem.scatter().astype(float))
+    values, vectors = eigh(scatter(problem.X))
     kept = values > 1e-10 * values[-1]
     if kept.sum() < q:
         return starting_point(problem, q, "random", rng)
@@ -266,5 +233,5 @@ def _taylor(problem, q):
         tied = vectors if scale == 0 else vectors[:, np.abs(values) <= rounding]
         if tied.shape[1] < missing:  # no null space left: continue down the spectrum
             return vectors[:, ::-1][:, :q].copy()
-        W = np.hstack([W, tied @ top_eigenvectors(problem.scatter(tied), missing)[1]])
+        W = np.hstack([W, tied @ top_eigenvectors(scatter(problem.X, tied), missing)[1]])
     return W.astype(problem.dtype)

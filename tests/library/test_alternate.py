@@ -129,7 +129,7 @@ def test_half_of_doubled_samples_say_what_all_say(normalize, times, relative, rn
     parts = dict(guide=Gamma(twice(guide[0]), guide[1]), fixed=Gamma(twice(fixed[0]), fixed[1]))
     joint = JointProblem(twice(X), kernel, normalize, **parts)
     whole = joint.given(twice(U) / np.sqrt(2)).objective(W)
-    half = joint.sample(np.arange(0, 18, 2)).given(U).objective(W)
+    half = joint.on(np.arange(0, 18, 2)).given(U).objective(W)
     assert whole == pytest.approx(times * half, rel=1e-12)
     pairs = (twice(guide[0]), guide[1]), (twice(fixed[0]), fixed[1])
     by_hand = joint_objective(twice(X), twice(widths), twice(U) / 2**0.5, W, normalize, *pairs)
@@ -282,7 +282,7 @@ def test_joint_problem_of_some_samples_holds_their_rows(rng):
     """What W and U decide on a sample is decided by the sample's rows alone."""
     X, rows = rng.standard_normal((12, 3)), np.array([1, 4, 5, 9])
     for guide in (None, guidance_gamma(np.arange(12) % 2, -1.0)):
-        some = JointProblem(X, Gaussian(1.0), "centred", guide).sample(rows)
+        some = JointProblem(X, Gaussian(1.0), "centred", guide).on(rows)
         assert np.array_equal(some.X, X[rows])
         assert some.affinity(np.eye(3)).n == 4
 

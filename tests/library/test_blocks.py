@@ -539,7 +539,7 @@ def test_gamma_by_class_is_gamma(balanced, rng, monkeypatch):
     assert_allclose(ours.to_dense(), known.to_dense(), atol=1e-14)
     assert ours.norm_bound == pytest.approx(known.norm_bound) and ours.n == 30
     rows = [3, 1, 20, 21]
-    assert_allclose(ours.sample(rows).to_dense(), known.sample(rows).to_dense(), atol=1e-14)
+    assert_allclose(ours.on(rows).to_dense(), known.on(rows).to_dense(), atol=1e-14)
     assert ours.astype("float32").to_dense().dtype == np.float32
 
 

@@ -91,7 +91,7 @@ def test_bandwidths_of_rows_stay_with_them(given, rng):
     gradient = problem.objective_and_gradient(W)[1]
     assert_allclose(2 * gradient, slopes(problem.objective, W), rtol=1e-5, atol=1e-8)
     rows = rng.permutation(40)[:30]
-    part = problem.sample(rows)
+    part = problem.on(rows)
     assert np.array_equal(part.kernel.sigmas, problem.kernel.sigmas[rows])
 
 
@@ -134,7 +134,7 @@ def test_some_of_the_rows_have_a_target_that_is_centred_anew(given, rng):
         own = None if w is None else w[rows]
         part = label_gamma(y[rows], sample_weight=own)
         expected = ConditionalProblem(X[rows], part, Gaussian(1.0), 0.02, own)
-        assert_allclose(whole.sample(rows).objective(W), expected.objective(W), rtol=1e-10)
+        assert_allclose(whole.on(rows).objective(W), expected.objective(W), rtol=1e-10)
 
 
 @pytest.mark.parametrize(

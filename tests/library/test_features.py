@@ -2,11 +2,12 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import sklearn.datasets
 from library.problems import orthonormal
 from numpy.testing import assert_allclose
 from sklearn.preprocessing import scale
 
-from ismlit import SupervisedIKDR, datasets
+from ismlit import SupervisedIKDR
 from ismlit.bandwidth import median_distance
 from ismlit.gamma import DenseGamma, Gamma, label_gamma
 from ismlit.geometry.frames import principal_angles
@@ -105,7 +106,7 @@ def test_rows_that_differ_in_one_entry_are_told_apart(rng):
 
 @pytest.mark.parametrize("name", ["wine", "breast_cancer"])
 def test_finds_the_exact_subspace(name):
-    bunch = getattr(datasets, f"load_{name}")()
+    bunch = getattr(sklearn.datasets, f"load_{name}")()
     X, y = scale(bunch.data), bunch.target
     kernel, q = Gaussian(median_distance(X)), len(np.unique(y)) - 1
     exact = ism(X, label_gamma(y), kernel, q)

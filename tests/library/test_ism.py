@@ -1,5 +1,4 @@
 import warnings
-from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -316,20 +315,24 @@ def test_more_features_than_samples_are_solved_in_their_span(kernel, given, rng)
         ism(X, label_gamma(y), kernel, 2, init=np.ones((50, 2)))
 
 
-def test_a_w_far_from_the_anchor_is_solved_for_again(rng):
-    """With random features; the passes of all rounds count."""
-    X, y, calls = rng.standard_normal((30, 5)), np.arange(30) % 3, []
-    problem = FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=32)
-    near = ism(problem, q=2, init="taylor", escape=False)
-    far = np.linalg.svd(near.W)[0][:, 2:4]
+def test_an_approximation_is_made_anew_where_a_climb_leads_far_from_its_start(monkeypatch):
+    """With random features; the steps and passes of all rounds count."""
+    X, y = np.random.default_rng(0).standard_normal((90, 5)), np.arange(90) % 3
+    X[:, 0] += y
+    problem, anchors = FeatureProblem(X, label_gamma(y), Gaussian(1.0), features=32), []
+    near = FeatureProblem.near
 
-    def solve(problem, init):
-        calls.append((problem.anchor, init))
-        return replace(near, W=far, n_passes=7)
+    def logged(self, W):
+        anchors.append(W)
+        return near(self, W)
 
-    found = replace(problem, anchor=near.W).solved_by(solve, 2, "taylor")
-    assert len(calls) == 2 and calls[1][0] is calls[1][1] is far
-    assert found.n_passes == 14
+    monkeypatch.setattr(FeatureProblem, "near", logged)
+    found = ism(problem, q=1, init=np.eye(5)[:, 4:])
+    assert len(anchors) > 1 and np.cos(principal_angles(anchors[0], found.W)[-1]) < 0.5
+    assert np.cos(principal_angles(found.problem.anchor, found.W)[-1]) > 0.5
+    assert found.n_iter == len(found.history["objective"]) - 1
+    assert found.n_passes == problem.count.passes
+    assert found.residual < 1e-6
 
 
 def test_passes_of_the_second_order_test_are_counted_apart(wine, monkeypatch):

@@ -132,7 +132,7 @@ def test_between_ends_the_held_out_rows_decide(seed):
     ends = [(end.objective, end.W) for end in ends]
     W = starts._best_on_held_out_rows(problem, ends, lambda p, W: (0, ism(p, q=2, init=W).W))[1]
     assert W is ends[1][1] and np.linalg.norm(W.T @ plane) ** 2 / 2 > 0.9
-    few = problem.sample(np.arange(starts.FEWEST_ROWS - 1))
+    few = problem.on(np.arange(starts.FEWEST_ROWS - 1))
     assert starts._best_on_held_out_rows(few, ends, None) is ends[0]  # J alone
 
 
@@ -184,7 +184,7 @@ def test_a_sample_is_the_problem_of_its_rows(rng):
     rows = np.sort(rng.choice(500, 60, replace=False))
     W = orthonormal(5, 2, rng)
     for problem in problems(rng):
-        sample = problem.sample(rows)
+        sample = problem.on(rows)
         assert sample.n == 60 and sample.count is not problem.count
         whole = getattr(problem, "exact", problem)
         expected = problem.gamma.to_dense()[np.ix_(rows, rows)]
@@ -203,7 +203,7 @@ def test_relative_bandwidths_follow_their_samples(rng):
     X = rng.standard_normal((40, 3))
     sigmas = neighbour_distance(X)
     rows = np.array([3, 7, 20, 21])
-    kernel = (2 * RelativeGaussian(sigmas) + Gaussian(1.0)).sample(rows)
+    kernel = (2 * RelativeGaussian(sigmas) + Gaussian(1.0)).on(rows)
     assert [weight for weight, _ in kernel.terms()] == [2, 1]
     assert np.array_equal(kernel.terms()[0][1].sigmas, sigmas[rows])
 

@@ -306,7 +306,7 @@ class _Descent:
         self.start = first_frame(problem, q, **{"init": "taylor"} | start)[0].astype(float)
         self.n_start_passes = problem.count.passes - self.before
         J, phi = problem.objective_and_phi(self.start)
-        problem.check_start(self.start, J, phi)
+        problem.near(self.start)  # refuses a kernel that is constant on the data
         self.scale = float(np.linalg.norm(phi))
         self.threshold = attainable(tol, problem.dtype) * self.scale
         self.objectives, self.passes = [], []

@@ -10,7 +10,7 @@ from ismlit import ISMResult, Kernel
 from ismlit.geometry.frames import top_eigenvectors
 from ismlit.objectives.parts import as_problem
 from ismlit.solvers.climb import SolverState
-from ismlit.solvers.ism import check_options, warn_unless_converged
+from ismlit.solvers.ism import check_options, solve_in_span, warn_unless_converged
 from numpy.typing import ArrayLike
 
 
@@ -90,7 +90,7 @@ def published_ism(
         state = SolverState.begin(problem, q, init, random_state, tol, max_iter, callback)
         return state.result(*_iterate(state))
 
-    result = problem.solved_by(solve, q, init)
+    result = solve_in_span(solve, problem, q, init)
     warn_unless_converged("published_ism", result, "`ism`, which cannot cycle")
     return result
 

@@ -388,7 +388,9 @@ def measured(score: Alignment, Z: np.ndarray, rows: np.ndarray, sigma: float) ->
     share : float
         Tr(Gamma K), over that of the kernel that is 1 within classes and else 0.
     """
-    K = Gaussian(sigma).f(squared_distances(Z[rows]))
+    kernel, squares = Gaussian(sigma), squared_distances(Z[rows])
+    squares *= kernel.argument
+    ((_, K),) = kernel.f_and_derivatives(squares, (0,))  # in place
     return score(K), score.trace(K) / score.size**2
 
 
