@@ -298,7 +298,7 @@ class Alignment:
 
     def __call__(self, K):
         K = K - K.mean()  # centring forgets it, and the difference below rounds less
-        centred = np.sum(K * K) - 2 * np.sum(K.sum(axis=1) ** 2) / len(K)
+        centred = np.vdot(K, K) - 2 * np.sum(K.sum(axis=1) ** 2) / len(K)
         if not centred > 1e-20 * K.size:  # what rounding leaves of a constant matrix
             return 0.0
         return self.trace(K) / float(np.sqrt(centred) * self.size)

@@ -341,7 +341,7 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
     refused = {
         "class_weight": getattr(estimator, "class_weight", None) is not None,
         'n_components="auto"': estimator.n_components == "auto",
-        f"ridge={estimator.ridge!r}": estimator.ridge != np.inf,
+        f"ridge={estimator.ridge!r}": estimator.ridge not in ("auto", np.inf),
         "n_slices=None": getattr(estimator, "n_slices", 0) is None,
     }
     for name in (name for name, is_given in refused.items() if is_given):
@@ -376,7 +376,7 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
     V, sample = estimator._basis, rows.X - estimator.mean_
     table = class_table(rows.classes, rows.sizes, estimator.balanced)
     estimator.kernel_ = estimator._kernel(sample, q, None)
-    estimator.ridge_ = estimator.ridge
+    estimator.ridge_, estimator.ridge_scores_ = np.inf, None
     problem = FeatureProblem(
         sample if V is None else sample @ V,
         ClassGamma(table, rows.codes, rows.sizes),

@@ -7,13 +7,11 @@ import warnings
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from ismlit.geometry.span import number_of_directions
 
 MOST_COMPONENTS = 10
 FOLDS = 5
-RIDGES = (0.01, 0.1)  # Of the conditional covariance, beside infinity: what "auto" tries.
 PATIENCE = 2  # Dimensions in a row without a higher score, after which no other is tried.
 
 
@@ -75,74 +73,12 @@ def choose_components(model, X, y, sample_weight, rank):
         scores = []
         for q in range(1, most + 1):
             twin = clone(model).set_params(n_components=q, callback=None, verbose=False)
+            if twin.ridge == "auto":  # chosen afterwards, for the number of components found
+                twin.set_params(ridge=np.inf)
             scores.append([_score(twin, X, y, sample_weight, *part) for part in parts])
             if is_past_the_best(scores):
                 break
     return fewest_within_one_error(scores), np.array(scores)
-
-
-def choose_ridge(model, X, y, sample_weight, q):
-    """The ridge of `RIDGES` that held-out rows prefer to infinity by a standard error, if one is.
-
-    Parameters
-    ----------
-    model : estimator with ridge
-    X, y, sample_weight : arrays of n rows
-    q : int
-        The number of components.
-
-    Returns
-    -------
-    ridge : float
-    scores : array of shape (1 + len(RIDGES), 3)
-        Of nearest neighbours in the projection, on every third held out: with a ridge of infinity,
-        and with each of the others.
-    """
-    classes = hasattr(model, "classes_")
-    kind, judge = (
-        (StratifiedKFold, KNeighborsClassifier(5)) if classes else (KFold, KNeighborsRegressor(15))
-    )
-    ridges, scores = (np.inf, *RIDGES), []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what the last fit says is enough
-        parts = list(kind(3, shuffle=True, random_state=0).split(X, y))
-        for ridge in ridges:
-            quick = dict(n_components=q, ridge=ridge, tol=1e-3, callback=None, verbose=False)
-            twin = clone(model).set_params(**quick)
-            scores.append([_judged(twin, judge, X, y, sample_weight, *part) for part in parts])
-    return ridges[clearly_better(scores)], np.array(scores)
-
-
-def clearly_better(scores):
-    """Return which row of scores beats the first by more than a standard error; else the first.
-
-    Parameters
-    ----------
-    scores : array of shape (m, n_folds)
-
-    Returns
-    -------
-    int
-        Of several such rows the one with the highest mean. The error is that of the differences
-        from the first row, fold by fold (``ddof=1``).
-
-    Examples
-    --------
-    >>> from ismlit.estimators.components import clearly_better
-    >>> clearly_better([[0.7, 0.8], [0.9, 0.81], [0.75, 0.85]])  # by .105 +- .095, by .05 +- 0
-    1
-    """
-    gains = np.asarray(scores, dtype=float) - scores[0]
-    clear = gains.mean(axis=1) > gains.std(axis=1, ddof=1) / np.sqrt(gains.shape[1])
-    means = np.where(clear, np.mean(scores, axis=1), -np.inf)
-    return int(means.argmax()) if clear.any() else 0
-
-
-def _judged(model, judge, X, y, sample_weight, train, test):
-    """What a judge scores on rows held out that learns from the projection of the others."""
-    own = None if sample_weight is None else sample_weight[train]
-    Z = clone(model).fit(X[train], y[train], sample_weight=own).transform(X)
-    return clone(judge).fit(Z[train], y[train]).score(Z[test], y[test])
 
 
 def is_past_the_best(scores):

@@ -17,25 +17,23 @@ from ismlit.bandwidth import as_kernel
 from ismlit.dependence import normalized_hsic
 from ismlit.estimators.base import Projection
 from ismlit.estimators.collections import is_collection, score_collections
-from ismlit.estimators.components import choose_components, choose_ridge
+from ismlit.estimators.components import choose_components
+from ismlit.estimators.conditional import choose_ridge, climb_from_highest, conditional_starts
 from ismlit.estimators.importance import order_columns
 from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import NONE, WHOLE, one_of, rule
-from ismlit.estimators.sliced_variance import variance_plane
 from ismlit.estimators.weights import row_weights, weighted_agreement
 from ismlit.gamma import distinct_rows
 from ismlit.geometry.frames import fixed_signs
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Kernel
 from ismlit.memory import require_memory
-from ismlit.objectives.conditional import ConditionalProblem
+from ismlit.objectives.conditional import conditional_problem
 from ismlit.objectives.features import MOST_CLASSES
 from ismlit.objectives.parts import as_problem
 from ismlit.objectives.plain import Problem
-from ismlit.solvers.gradient_start import gradient_plane
 from ismlit.solvers.ism import ism, warn_unless_converged
 from ismlit.solvers.permutations import highest_dependence, permutation_p_value
-from ismlit.solvers.starts import START_SUBSAMPLE
 
 N_PERMUTATIONS = 19  # The fewest with which p can be 0.05.
 CHANCE_ROWS = 1000  # A certificate compares with chance on at most so many rows.
@@ -53,7 +51,7 @@ class DependentIKDR(Projection):
     bandwidth_scale: float = 1.0
     init: str | np.ndarray = "several"
     balanced: bool = False
-    ridge: float | str = np.inf
+    ridge: float | str = "auto"
     random_features: int | None = None
     tol: float = 1e-6
     max_iter: int = 2000
@@ -90,23 +88,37 @@ class DependentIKDR(Projection):
         self.kernel_ = self._kernel(X_centred, q, sample_weight)
         how = self.n_jobs, self.random_features, self.random_state
         problem = as_problem(centred, gamma, self.kernel_, *how)
-        self.ridge_ = self.ridge
-        if self.random_features is not None and self.ridge != np.inf:
-            raise ValueError(
-                f"ridge = {self.ridge!r} of {type(self).__name__} needs pairs of rows, and random "
-                "features do without: leave random_features out, or take ridge=numpy.inf"
-            )
-        if self.ridge == "auto":
-            self.ridge_, self.ridge_scores_ = choose_ridge(self, X, y, given_weight, q)
+        self.ridge_, self.ridge_scores_ = self.ridge, None
+        if self.random_features is not None:
+            if self.ridge not in ("auto", np.inf):
+                raise ValueError(
+                    f"ridge = {self.ridge!r} of {type(self).__name__} needs a kernel of pairs, and "
+                    "random features do without: leave random_features out, or take "
+                    "ridge=numpy.inf"
+                )
+            self.ridge_ = np.inf
+        elif self.ridge == "auto":
+            judged = problem.X, y, given_weight, self.kernel_, q
+            self.ridge_, self.ridge_scores_ = choose_ridge(self, *judged)
         return self._solve(problem, q, sample_weight)
 
     def _solve(self, problem, q, sample_weight=None):
-        options = dict(tol=self.tol, max_iter=self.max_iter, random_state=self.random_state, q=q)
+        options = dict(tol=self.tol, max_iter=self.max_iter, callback=self._watched(), q=q)
+        start = self._start()
+        is_given = self.ridge_ < np.inf and not isinstance(start, str)
         with warnings.catch_warnings():  # said below, in the name of the estimator
             warnings.simplefilter("ignore", ConvergenceWarning)
-            result = ism(problem, init=self._start(), callback=self._watched(), **options)
+            starts = [start]
+            if not is_given:
+                result = ism(problem, init=start, random_state=self.random_state, **options)
             if self.ridge_ < np.inf:
-                result = self._conditional(problem, result.W, sample_weight, options)
+                X, y = problem.X, self._target[0]
+                if not is_given:
+                    narrow = self._regression_gamma(y, sample_weight, 0.5)
+                    starts = [result.W, *conditional_starts(X, y, narrow, q)]
+                given = X, self._regression_gamma(y, sample_weight), problem.kernel, self.ridge_
+                conditional = conditional_problem(*given, sample_weight)
+                result = climb_from_highest(conditional, starts, **options)
         warn_unless_converged(type(self).__name__, result)
         kept = self._keep(result)
         rotation, self.dependence_ratio_ = order_columns(problem, self._solved.W, sample_weight)
@@ -116,27 +128,6 @@ class DependentIKDR(Projection):
         self.converged_, self.history_ = result.converged, result.history
         self.n_iter_ = max(result.n_iter, 1)  # the start counts as one
         return self
-
-    def _conditional(self, hsic, W, sample_weight, options):
-        """The maximum of the conditional covariance, by climbs from three starts.
-
-        They are the maximum of HSIC, the gradients of a kernel regression in their own metric, and
-        SAVE; the highest end of loose climbs is climbed on from.
-        """
-        y, q = self._target[0], options["q"]
-        X, gamma = hsic.X, self._regression_gamma(y, sample_weight)
-        given = X, gamma, hsic.kernel, self.ridge_, sample_weight, self.n_jobs
-        problem = ConditionalProblem(*given)
-        narrow = self._regression_gamma(y, sample_weight, 0.5)
-        starts = [W, gradient_plane(X, narrow.F, narrow.s, q)[1], *variance_plane(X, y, q)]
-        loose = dict(q=q, tol=1e-3, max_iter=100, escape=False)
-        view, rows = problem, np.arange(problem.n)
-        if problem.n > START_SUBSAMPLE:
-            rows = np.sort(np.random.default_rng(0).permutation(problem.n)[:START_SUBSAMPLE])
-            view = problem.on(rows)
-        ends = [ism(view, init=start.astype(X.dtype), **loose) for start in starts]
-        best = max(ends, key=lambda end: end.objective)
-        return ism(problem, init=best.W, callback=self._watched(), **options)
 
     def _regression_gamma(self, y, sample_weight, width=1.0):
         """Gamma of the target of a regression; `width` is that of the kernel of a response."""
@@ -247,8 +238,8 @@ class DependentIKDR(Projection):
                 given = X, twin._gamma(y[order], own), kernel, self.n_jobs
                 return highest_dependence(Problem(*given), result.W.shape[1])
             gamma = twin._regression_gamma(y[order], own)
-            given = X, gamma, kernel, self.ridge_, own, self.n_jobs
-            return highest_dependence(ConditionalProblem(*given), result.W.shape[1])
+            given = X, gamma, kernel, self.ridge_, own
+            return highest_dependence(conditional_problem(*given), result.W.shape[1])
 
         orders = [rng.permutation(len(X)) for _ in range(N_PERMUTATIONS)]
         series = [[highest(same, same), *(highest(order, same) for order in orders)]]

@@ -225,9 +225,9 @@ def bootstrap_importances(
             f"the errors come from draws of {'rows' if groups is None else 'groups'}, of which "
             f"there must be at least {LEAST_UNITS}, got {len(units)}: collect more"
         )
-    twin = clone(model).set_params(
-        init=model.W_, n_components=model.W_.shape[1], callback=None, verbose=False
-    )
+    fitted = {} if not hasattr(model, "ridge_") else dict(ridge=model.ridge_)
+    fitted |= dict(init=model.W_, n_components=model.W_.shape[1], callback=None, verbose=False)
+    twin = clone(model).set_params(**fitted)
     rng = check_random_state(random_state)
     found: list[np.ndarray] = []
     for _ in range(TRIES):

@@ -58,13 +58,13 @@ class SupervisedIKDR(DependentIKDR):
         A factor for the weights of every class; "balanced" makes their sums equal. Of two classes
         it changes the bandwidth and the mean alone, for the reason above: what classifies
         afterwards needs a weight of its own.
-    ridge : float or "auto", default=numpy.inf
-        With a number the conditional covariance is minimised in place of maximising HSIC: what is
-        left of y in a kernel ridge regression on XW, whose regularisation is `ridge` times the
-        number of rows; 0.01 and 0.1 are usual. Its limit for a ridge of infinity is HSIC. It finds
-        more where classes or responses interact, and over-fits where rows are few. "auto": HSIC,
-        unless nearest neighbours in the projection of held-out rows prefer one of the two numbers
-        by a standard error, over three thirds. Time grows with the cube of the rows.
+    ridge : float or "auto", default="auto"
+        ``numpy.inf``: HSIC, as in the thesis. With a number the conditional covariance is minimised
+        in its place: what is left of y in a kernel ridge regression on XW, whose regularisation is
+        `ridge` times the number of rows; 0.01 is usual, and its limit for infinity is HSIC. It
+        finds more where columns interact, and over-fits where rows are few. "auto": 0.01 if five
+        nearest neighbours in the projection of held-out rows prefer it by a standard error over
+        three thirds; else, and with random features or rows in blocks, infinity.
     random_features : int, optional
         Replace the Gaussian kernel by so many random features: time linear in the samples. X may
         then be a numpy.memmap of more rows than memory holds, or X and y Dask collections, whose
@@ -99,8 +99,9 @@ class SupervisedIKDR(DependentIKDR):
         With n_components="auto": the score of 1, 2, ... components on every fold.
     ridge_ : float
         The ridge that was used.
-    ridge_scores_ : array of shape (3, 3)
-        With ridge="auto": the score of infinity, 0.01 and 0.1 on every third.
+    ridge_scores_ : array of shape (2, 3) or None
+        With ridge="auto": the score of infinity and of 0.01 on every third; None where there are
+        too few rows to decide.
     mean_ : array of shape (n_features,)
         Subtracted from X before projecting; weighted where rows are.
     kernel_ : Kernel
