@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from ismlit_book.record.cells import cells, known
+from ismlit_book.record.cells import cells, known, used_at
 from ismlit_book.record.ledger import (
     SIGNS,
     SLIPS,
@@ -158,6 +158,19 @@ def test_a_theorem_s_page_lists_the_steps_of_its_proof():
         assert (f'<div class="claim-proof">{listed}</div>') in PAGES[name]["body"]
         assert listed.count("<li>") == listed.count("<small>") > 0
     assert all("claim-proof" not in PAGES[name]["body"] for name in LEDGER.keys() - steps.keys())
+
+
+@pytest.mark.parametrize("name", ["thm-6.1", "eq-D.47", "def-3"])
+def test_a_claim_s_page_shows_the_cell_and_what_it_uses(name):
+    """Where the cell needs nothing from above, or the page has no such cell, nothing is folded."""
+    shown = re.findall(
+        r'<details class="claim-cell">.*?</summary>(.*?)</details>', PAGES[name]["body"], re.S
+    )
+    wanted = [code for place in CELLS[name] for code in (place.source, used_at(place)) if code]
+    squeezed = lambda text: re.sub(r"\s+", "", text)
+    assert [*map(squeezed, map(unescape, (re.sub(r"<[^>]*>", "", s) for s in shown)))] == [
+        *map(squeezed, wanted)
+    ]
 
 
 def test_a_table_s_row_shows_its_numbers_with_signs():

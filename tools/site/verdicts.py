@@ -20,7 +20,7 @@ from docutils import nodes
 from ismlit_book import files
 from ismlit_book.experiments import report
 from ismlit_book.figures.verdict_bar import bar
-from ismlit_book.record.cells import cells, known, notebooks, proofs
+from ismlit_book.record.cells import cells, known, notebooks, proofs, used_at
 from ismlit_book.record.evidence import KNOWN
 from ismlit_book.record.ledger import (
     KINDS,
@@ -97,12 +97,13 @@ class Verdicts:
         return f"{self.up}claims/{quote(claim_id)}.html"
 
     def checked_at(self, claim):
-        """[(address, where, code)] of the cells that check a claim."""
+        """[(address, where, code, what it uses from above)] of the cells that check a claim."""
         found = []
         for place in _cells().get(claim.id, []):
             page = place.path.with_suffix(".html").as_posix()
             where = " › ".join(dict.fromkeys((_titles()[place.path], place.heading)))
-            found.append((f"{self.up}{page}#check-{claim.id}", where, place.source))
+            address = f"{self.up}{page}#check-{claim.id}"
+            found.append((address, where, place.source, used_at(place)))
         return found
 
     def part(self, template, **values):
