@@ -11,6 +11,7 @@ try:
     from ismlit_book.record import ledger as rows
     from ismlit_book.record.cells import cells, known, rerun, used_at
     from ismlit_book.record.evidence import KNOWN
+    from ismlit_book.record.origins import origin, tables_read
 except ModuleNotFoundError as error:  # the library does without what the book needs
     raise SystemExit(
         f"{error.name} is missing. In a clone of the project: pip install . ./book"
@@ -30,9 +31,14 @@ def describe(claim_id):
     yield f"  known  {', '.join(filter(None, known().get(claim_id, ('no cell',))))}"
     if claim.note:
         yield f"  note   {claim.note}"
-    for name, ids in (("uses", claim.uses), ("used by", rows.used_by(claim_id))):
-        if ids:
-            yield f"  {name:6} {', '.join(ids)}"
+    if claim.uses:
+        yield f"  uses   {', '.join(f'{used} ({origin(claim_id, used)})' for used in claim.uses)}"
+    if claim.apart:
+        yield f"  apart  {'; '.join(f'{other}: {why}' for other, why in claim.apart.items())}"
+    if users := rows.used_by(claim_id):
+        yield f"  used by {', '.join(users)}"
+    if tables := tables_read(claim_id):
+        yield f"  reads  {', '.join(tables)}"
     if site := _site():
         yield f"  page   {site}book/claims/{quote(claim_id)}.html"
     for path, heading in dict.fromkeys((place.path, place.heading) for place in where):

@@ -35,7 +35,7 @@ def test_command_line_describes_one(capsys):
     main(["eq-5.2"])
     out = capsys.readouterr().out
     eq = LEDGER["eq-5.2"]
-    for part in (eq.says, eq.prints, "uses   eq-5.1", "cor-1", "book/record/5.3.ipynb"):
+    for part in (eq.says, eq.prints, "uses   eq-5.1 (declared)", "cor-1", "book/record/5.3.ipynb"):
         assert part in out
     assert "book/claims/eq-5.2.html" in out
 

@@ -20,6 +20,7 @@ from ismlit_book.record.ledger import (
     title,
     used_by,
 )
+from ismlit_book.record.origins import origin
 from matplotlib.path import Path
 
 from tools.site import formulas, graph, layers, verdicts
@@ -148,6 +149,17 @@ def test_a_claim_s_page_names_what_implements_it():
     assert (
         'href="../api.html#ismlit_book.methods.published.published_ism"' in PAGES["alg-4"]["body"]
     )
+
+
+def test_a_claim_s_page_says_how_it_is_known_that_it_uses_another():
+    """From the code of its check or from its row; a claim that is apart stands there with why."""
+    for user, used in (("lem-D.4", "eq-D.70"), ("thm-5.1", "lem-C.1"), ("def-5", "def-1")):
+        kind = origin(user, used)
+        for page, other in ((user, used), (used, user)):
+            after = PAGES[page]["body"].split(f'href="../claims/{other}.html">', 1)[1]
+            assert re.search(r"<small[^>]*>(.*?)</small>", after)[1] == kind
+    text = text_of(PAGES["eq-4.15"]["body"])
+    assert all(why in text for why in LEDGER["eq-4.15"].apart.values())
 
 
 def test_a_theorem_s_page_lists_the_steps_of_its_proof():

@@ -38,6 +38,7 @@ from ismlit_book.record.ledger import (
     used_by,
     wrong_below,
 )
+from ismlit_book.record.origins import ORIGINS, origin, tables_read
 from ismlit_book.record.tables import results
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -114,8 +115,11 @@ class Verdicts:
     def claim(self, claim_id, code=()):
         """All about one claim; `code` has (name, address) of what implements it."""
         c = ledger()[claim_id]
-        links = dict(used=used_by(c.id), wrong=wrong_below(c.id), code=code)
-        return self.part("claim.html.j2", c=c, highlight=_highlight, **links)
+        links = dict(
+            used=used_by(c.id), wrong=wrong_below(c.id), reads=tables_read(c.id), code=code
+        )
+        show = dict(highlight=_highlight, origin=origin, origins=ORIGINS)
+        return self.part("claim.html.j2", c=c, **show, **links)
 
 
 def heading(claim_id, most=72):
