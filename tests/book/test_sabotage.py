@@ -146,9 +146,11 @@ BY_HAND = [
     ("eq-D.153", "x[i] * Psi[i, :]", "x[i] * Psi[:, i].T"),
     ("eq-D.154", "S.T * Psi * S), of", "S.T * Psi.T * S), of"),
     ("eq-C.70", "derived(twice, T1 + T2 + T3)", "derived(twice, -T1 + T2 + T3)"),
+    ("eq-4.8", "short.sigma_ / short.scale_", "short.sigma_ * short.scale_"),
+    ("txt-3.3-positive", "np.delete(values, kept).min()", "np.delete(values, kept).max()"),
     ("eq-C.71", "-in_b[1].subs(skew)", "in_b[1].subs(skew)"),
 ]
-"""A claim, and a formula behind it with rows and columns exchanged or another sign."""
+"""A claim, and a formula behind it: rows and columns exchanged, another sign, scale or extreme."""
 
 
 @pytest.mark.parametrize(("claim_id", "was", "now"), BY_HAND, ids=[row[0] for row in BY_HAND])
