@@ -145,6 +145,7 @@ def test_a_claim_s_page_names_what_implements_it():
     found = verdicts.implementations()
     assert "ismlit_book.record.symbolic.Derivation.phi" in found["eq-5.2"]
     assert ISM in found["alg-4"]
+    assert "ismlit.kernels.Gaussian" in found["thm-6.1"], "called above the cell"
     assert not any("._" in name for names in found.values() for name in names)
     assert (
         'href="../api.html#ismlit_book.methods.published.published_ism"' in PAGES["alg-4"]["body"]

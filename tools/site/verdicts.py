@@ -38,7 +38,7 @@ from ismlit_book.record.ledger import (
     used_by,
     wrong_below,
 )
-from ismlit_book.record.origins import ORIGINS, origin, tables_read
+from ismlit_book.record.origins import ORIGINS, names_read, origin, tables_read
 from ismlit_book.record.tables import results
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -168,7 +168,7 @@ def _highlight(source):
 
 @cache
 def implementations():
-    """For each claim, the functions and classes whose docstrings name it or that its cell calls."""
+    """For each claim, what its check calls of the library, and whose docstrings name it."""
     found = {}
     packages = Path(ismlit.__file__).parent, files.data()
     for path in (path for package in packages for path in sorted(package.rglob("*.py"))):
@@ -179,8 +179,9 @@ def implementations():
             mentions = (formulas.named(match[0]) for match in formulas.CLAIM.finditer(doc))
             for claim_id in dict.fromkeys(filter(None, mentions)):
                 found.setdefault(claim_id, []).append(name)
-    for name, claims in behind(cells()).items():
-        for claim_id in claims:
+    for claim_id in cells():
+        read = names_read(claim_id)
+        for name in filter(read.__contains__, ismlit.__all__):
             home = ismlit._MODULE_OF.get(name, "datasets")
             found.setdefault(claim_id, []).append(f"ismlit.{home}.{name}".replace("._named", ""))
     return found

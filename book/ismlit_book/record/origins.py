@@ -108,6 +108,13 @@ def origin(claim_id, used):
     return "code shared" if code.get(claim_id, set()) & code.get(used, set()) else "declared"
 
 
+def names_read(claim_id):
+    """The names that the code behind a claim's checks reads, and does not bind itself."""
+    behind = [code_of(path)[place] for path, place in _code_behind().get(claim_id, ())]
+    bound = set().union(*(statement.binds for statement in behind))
+    return set().union(*(statement.reads for statement in behind)) - bound
+
+
 def tables_read(claim_id):
     """The stored and the printed tables that the checks of a claim read, as "results/x"."""
     read = set()
