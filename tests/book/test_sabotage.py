@@ -149,6 +149,7 @@ BY_HAND = [
     ("eq-4.8", "short.sigma_ / short.scale_", "short.sigma_ * short.scale_"),
     ("txt-3.3-positive", "np.delete(values, kept).min()", "np.delete(values, kept).max()"),
     ("eq-D.73", "np.exp(-1 / m / sigma_1**2)", "np.exp(-1 / m / sigma_1 / 2)"),
+    ("eq-D.126", "(2 * s**2)) for p in pairs}", "(2 * s * 2)) for p in pairs}"),
     ("eq-C.71", "-in_b[1].subs(skew)", "in_b[1].subs(skew)"),
 ]
 """A claim, and a formula behind it: rows and columns exchanged, another sign, scale or extreme."""
