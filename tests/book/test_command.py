@@ -80,7 +80,7 @@ def test_a_claim_is_found_as_a_reader_writes_it(words, claim_id, capsys):
         ("6.99", "eq-6.9"),
         ("new-ism-two-cycl", "new-ism-two-cycle"),
         ("theorm 5.1", "thm-5.1"),
-        ("eigengap", "eq-C.73"),
+        ("eigengap", "eq-3.11"),
     ],
 )
 def test_what_is_not_found_is_asked_for(words, wanted, capsys):
