@@ -173,7 +173,7 @@ def dependence_test(
         s = np.ones(F.shape[1])
         problems = (Problem(X, Gamma(F[rows], s), kernel, n_jobs) for rows in orders)
         values = np.array([highest_dependence(problem, n_components) for problem in problems])
-    elif y.ndim == 1 and not is_response(y):
+    elif not is_response(y):  # a view is of numbers
         values = _traces(X, _within(one_hot(y), groups), kernel, orders, n_jobs)
     else:
         values = _sums_of_products(X, y, kernel, groups, orders)
@@ -230,7 +230,7 @@ def _traces(X, F, kernel, orders, n_jobs):
     values = []
     for first in range(0, len(orders), at_once):
         stack = np.hstack([F[rows] for rows in orders[first : first + at_once]])
-        columns = np.sum(stack * (K @ stack), axis=0, dtype=float)
+        columns = np.sum(stack * (K @ stack), axis=0)
         values.extend(columns.reshape(-1, F.shape[1]).sum(axis=1))
     return np.array(values)
 

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import erfc
 from scipy.stats import binom, kstest
+from sklearn.preprocessing import scale
 
 from ismlit import (
     DependenceTest,
@@ -21,7 +22,6 @@ from ismlit import (
 )
 from ismlit.datasets import make_relation
 from ismlit.solvers.permutations import permutation, permutation_p_value
-
 
 KINDS = ["labels", "response", "view"]
 
@@ -46,10 +46,10 @@ def drawn_orders(groups, number):
     return [np.arange(len(groups)), *(permutation(groups, draws) for _ in range(number))]
 
 
-@pytest.fixture
-def parts(monkeypatch):
-    """Few columns and few rows are dealt with at a time."""
-    monkeypatch.setattr("ismlit.statistics.PERMUTED_COLUMNS", 7)
+@pytest.fixture(params=[2, 7])
+def parts(request, monkeypatch):
+    """Few rows at a time, and few columns: fewer than one order has, or those of two."""
+    monkeypatch.setattr("ismlit.statistics.PERMUTED_COLUMNS", request.param)
     monkeypatch.setattr("ismlit.memory.BATCH_VALUES", 40 * 7)
 
 
@@ -156,7 +156,7 @@ def test_whole_gram_matrices_must_fit_into_memory(rng, monkeypatch):
     dependence_test(X, X[:, 0], **few)
     monkeypatch.setattr("ismlit.memory.memory_limit", lambda: 4 * 8 * 40**2 - 1)
     for y in (X[:, 0], X):
-        with pytest.raises(MemoryError, match='n = 40.*take method="split"'):
+        with pytest.raises(MemoryError, match=r'n = 40.*take method="split"'):
             dependence_test(X, y, **few)
     dependence_test(X, X[:, 0], method="split")
     dependence_test(X, X[:, 0], n_components=1, **few)
@@ -244,6 +244,7 @@ def test_p_values_count_the_data_among_their_permutations():
         (dict(X=np.arange(3.0)[:, None], y=[0, 1, 1]), "3 sample.* a minimum of 4"),
         (dict(X=np.full((20, 2), np.nan)), "Input X contains NaN"),
         (dict(y=np.float64(1.0)), "y must have one axis, or two as a second view, got 0"),
+        (dict(y=np.full((20, 2), "a")), "a response must be numbers"),
         (dict(y=np.ones((20, 2, 2))), "y must have one axis, or two as a second view, got 3"),
         (dict(y=np.zeros(20, int)), "at least two classes"),
         (dict(y=np.arange(19) % 2), "inconsistent numbers of samples"),
@@ -270,6 +271,15 @@ def test_the_least_that_is_asked_for_is_enough(rng):
     found = dependence_test(X, [0, 1, 0, 1], n_components=2, n_permutations=1)
     assert found.p_value in (0.5, 1.0)
     assert dependence_test(X, [0, 1, 0, 1], method="split", n_permutations=0).n == 4
+
+
+def test_columns_are_compared_by_their_variances_and_in_double_precision(rng):
+    X, y = scale(rng.standard_normal((20, 2))), np.arange(20) % 2
+    dependence_test(X * [9, 1], y)  # 98.8 %
+    with pytest.warns(UserWarning, match=r"column 0 of X makes 99.2 % .* before dependence_test"):
+        dependence_test(X * [11, 1], y)
+    single = X.astype("f4")
+    assert dependence_test(single, y).value == dependence_test(single.astype(float), y).value
 
 
 def test_unbiased_alignment_of_random_features_is_near_zero(rng):
