@@ -115,41 +115,48 @@ def given(name, rng, n=60):
     return X, (y > 0.5) * 1 if name == "labels" else y, rng.uniform(0.3, 2, n)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", KINDS)
-def test_scores_of_components_are_those_of_five_shuffled_folds(name, weighted, rng):
+def test_scores_of_components_are_those_of_five_shuffled_folds(name, rng):
     """Fitted to the others and scored on the fold, each with the weights of its rows."""
     kind, folds, _ = KINDS[name]
     X, y, w = given(name, rng)
-    w = w if weighted else None
-    of = lambda rows: None if w is None else w[rows]
     model = kind("auto", init="taylor").fit(X, y, sample_weight=w)
     cuts = list(folds(5, shuffle=True, random_state=0).split(X, y))
     expected = [
-        [kind(q, init="taylor").fit(X[a], y[a], of(a)).score(X[b], y[b], of(b)) for a, b in cuts]
+        [kind(q, init="taylor").fit(X[a], y[a], w[a]).score(X[b], y[b], w[b]) for a, b in cuts]
         for q in range(1, 1 + len(model.component_scores_))
     ]
     assert_allclose(model.component_scores_, expected, rtol=1e-10)
     assert len(expected) > 1
 
 
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", KINDS)
-def test_scores_of_ridges_are_those_of_neighbours_on_three_shuffled_folds(name, weighted, rng):
+def test_scores_of_ridges_are_those_of_neighbours_on_three_shuffled_folds(name, rng):
     """Of 5 neighbours of labels, of 15 of a response, in projections fitted to the others."""
     kind, folds, judge = KINDS[name]
     X, y, w = given(name, rng)
-    w = w if weighted else None
     model = kind(1, init="taylor", ridge="auto").fit(X, y, sample_weight=w)
     expected = []
     for ridge in (np.inf, 0.01, 0.1):
         expected.append([])
         for a, b in folds(3, shuffle=True, random_state=0).split(X, y):
             twin = kind(1, init="taylor", ridge=ridge, tol=1e-3)
-            twin.fit(X[a], y[a], None if w is None else w[a])
+            twin.fit(X[a], y[a], w[a])
             neighbours = judge.fit(twin.transform(X[a]), y[a])
             expected[-1].append(neighbours.score(twin.transform(X[b]), y[b]))
     assert_allclose(model.ridge_scores_, expected, rtol=1e-10)
+
+
+def test_ridges_are_tried_with_the_number_of_components_that_was_chosen(rng, monkeypatch):
+    """So that it is chosen once: three numbers of components, five folds each."""
+    tried = []
+    monkeypatch.setattr(
+        components, "_score", lambda twin, *rest: tried.append(twin.n_components) or 0.5
+    )
+    X, y, _ = given("labels", rng)
+    model = SupervisedIKDR("auto", init="taylor", ridge="auto").fit(X, y)
+    assert model.n_components_ == 1 and model.ridge_scores_.shape == (3, 3)
+    assert tried == [1] * 5 + [2] * 5 + [3] * 5
 
 
 @pytest.mark.parametrize("auto", [dict(n_components="auto"), dict(ridge="auto")])
