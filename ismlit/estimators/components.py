@@ -124,7 +124,7 @@ def clearly_better(scores):
     -------
     int
         Of several such rows the one with the highest mean. The error is that of the differences
-        from the first row, fold by fold (``ddof=1``).
+        from the first row, fold by fold.
 
     Examples
     --------
@@ -133,16 +133,30 @@ def clearly_better(scores):
     1
     """
     gains = np.asarray(scores, dtype=float) - scores[0]
-    clear = gains.mean(axis=1) > gains.std(axis=1, ddof=1) / np.sqrt(gains.shape[1])
+    clear = gains.mean(axis=1) > standard_error(gains)
     means = np.where(clear, np.mean(scores, axis=1), -np.inf)
     return int(means.argmax()) if clear.any() else 0
 
 
-def _judged(model, judge, X, y, sample_weight, train, test):
-    """What a judge scores on rows held out that learns from the projection of the others."""
-    own = None if sample_weight is None else sample_weight[train]
-    Z = clone(model).fit(X[train], y[train], sample_weight=own).transform(X)
-    return clone(judge).fit(Z[train], y[train]).score(Z[test], y[test])
+def standard_error(scores):
+    """Return the standard error of the mean over folds.
+
+    Parameters
+    ----------
+    scores : array of shape (..., n_folds)
+
+    Returns
+    -------
+    array of shape (...,)
+        The standard deviation over the folds (``ddof=1``), over the square root of their number.
+
+    Examples
+    --------
+    >>> from ismlit.estimators.components import standard_error
+    >>> standard_error([[0.5, 0.7], [0.8, 0.8]]).round(3)
+    array([0.1, 0. ])
+    """
+    return np.std(scores, axis=-1, ddof=1) / np.sqrt(np.shape(scores)[-1])
 
 
 def is_past_the_best(scores):
@@ -179,8 +193,7 @@ def fewest_within_one_error(scores):
     Returns
     -------
     int
-        From 1. The error is the standard deviation of the best over its folds (``ddof=1``), over
-        the square root of their number.
+        From 1. The error is that of the best.
 
     Examples
     --------
@@ -190,12 +203,22 @@ def fewest_within_one_error(scores):
     """
     means = np.mean(scores, axis=1)
     best = int(means.argmax())
-    error = np.std(scores[best], ddof=1) / np.sqrt(len(scores[best]))
-    return int(np.flatnonzero(means >= means[best] - error)[0]) + 1
+    return int(np.flatnonzero(means >= means[best] - standard_error(scores[best]))[0]) + 1
+
+
+def _fitted(model, X, y, sample_weight, rows):
+    """A clone of the model, fitted to some of the rows."""
+    own = None if sample_weight is None else sample_weight[rows]
+    return clone(model).fit(X[rows], y[rows], sample_weight=own)
 
 
 def _score(model, X, y, sample_weight, train, test):
     """What a model scores on the rows `test` that was fitted to the rows `train`."""
-    of = lambda rows: None if sample_weight is None else sample_weight[rows]
-    fitted = clone(model).fit(X[train], y[train], sample_weight=of(train))
-    return fitted.score(X[test], y[test], sample_weight=of(test))
+    own = None if sample_weight is None else sample_weight[test]
+    return _fitted(model, X, y, sample_weight, train).score(X[test], y[test], sample_weight=own)
+
+
+def _judged(model, judge, X, y, sample_weight, train, test):
+    """What a judge scores on rows held out that learns from the projection of the others."""
+    Z = _fitted(model, X, y, sample_weight, train).transform(X)
+    return clone(judge).fit(Z[train], y[train]).score(Z[test], y[test])
