@@ -78,7 +78,7 @@ def test_of_many_rows_a_sample_does_not_decide_which_maximum_is_taken(seed):
         rows.objective(np.array([[np.cos(a)], [np.sin(a)]])) for a in np.linspace(0, np.pi, 90)
     ]
     heights = of(problem)
-    misjudged = heights[int(np.argmax(of(problem.sample(np.arange(0, 900, 3)))))]
+    misjudged = heights[int(np.argmax(of(problem.on(np.arange(0, 900, 3)))))]
     assert misjudged < 0.9 * max(heights)
     first = problem.objective(order_columns(problem, np.eye(2))[0][:, :1])
     assert first >= (1 - SAME_HEIGHT) * max(heights)
