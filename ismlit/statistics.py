@@ -162,18 +162,19 @@ def dependence_test(
     """
     X, y, groups = _checked(X, y, groups, method, n_permutations, n_components)
     rng = check_random_state(0 if random_state is None else random_state)
-    bandwidth = bandwidth or ("projected" if n_components else "median")
+    if bandwidth is None:
+        bandwidth = "projected" if n_components else "median"
     kernel = as_kernel(kernel, X, bandwidth, n_components)
     if method == "split":
-        return _on_held_out_half(X, y, kernel, rng, n_jobs)
+        return _on_held_out_half(X, y, kernel, rng)
     orders = [np.arange(len(X)), *(permutation(groups, rng) for _ in range(n_permutations))]
     if n_components is not None:
         F, X = _within(target_factor(y, 1e-12, None), groups), X - X.mean(axis=0)
         s = np.ones(F.shape[1])
         problems = (Problem(X, Gamma(F[rows], s), kernel, n_jobs) for rows in orders)
         values = np.array([highest_dependence(problem, n_components) for problem in problems])
-    elif y.ndim == 1 and not is_response(y):
-        values = _traces(X, _within(centre(one_hot(y)), groups), kernel, orders, n_jobs)
+    elif not is_response(y):  # a view is of numbers
+        values = _traces(X, _within(one_hot(y), groups), kernel, orders, n_jobs)
     else:
         values = _sums_of_products(X, y, kernel, groups, orders)
     values /= (len(X) - 1) ** 2
@@ -214,10 +215,11 @@ def _checked(X, y, groups, method, n_permutations, n_components):
 
 def _within(A, groups):
     """Rows (n, r) less the mean of their group: given the group, only what differs in it counts."""
-    centred = np.empty_like(A)
+    centred = A.copy()
     for group in np.unique(groups):
         here = groups == group
-        centred[here] = A[here] - A[here].mean(axis=0)
+        mean = A[here].mean(axis=0)
+        centred[here] -= mean
     return centred
 
 
@@ -228,7 +230,7 @@ def _traces(X, F, kernel, orders, n_jobs):
     values = []
     for first in range(0, len(orders), at_once):
         stack = np.hstack([F[rows] for rows in orders[first : first + at_once]])
-        columns = np.sum(stack * (K @ stack), axis=0, dtype=float)
+        columns = np.sum(stack * (K @ stack), axis=0)
         values.extend(columns.reshape(-1, F.shape[1]).sum(axis=1))
     return np.array(values)
 
@@ -240,10 +242,10 @@ def _sums_of_products(X, y, kernel, groups, orders):
     product with them is formed.
     """
     cure = 'test a sample of the rows, or take method="split"'
-    require_memory("dependence_test of a response or a view", cure, len(X), 3)
+    require_memory("dependence_test of a response or a view", cure, len(X), 4)
     Y = y.reshape(len(y), -1)
-    K, L = gram(kernel, X), gram(Gaussian(median_distance(Y)), Y)
-    L = _within(_within(L, groups).T, groups)
+    K = gram(kernel, X)
+    L = _within(_within(gram(Gaussian(median_distance(Y)), Y), groups).T, groups)
     values = np.zeros(len(orders))
     for rows in batches(len(X), len(X)):
         part = K[rows]
@@ -251,7 +253,7 @@ def _sums_of_products(X, y, kernel, groups, orders):
     return values
 
 
-def _on_held_out_half(X, y, kernel, rng, n_jobs):
+def _on_held_out_half(X, y, kernel, rng):
     """The studentised cross-HSIC: what one half of the rows estimates, met on the other half.
 
     With the cross-covariance C of one half as a fixed witness, every row i of the other half has a
@@ -267,7 +269,7 @@ def _on_held_out_half(X, y, kernel, rng, n_jobs):
     F = target_factor(y, tol=1e-12)
     known, seen = centre(F[one]), centre(F[other])
     parts = (gram(kernel, X[other[rows]], None, X[one]) for rows in batches(len(other), len(one)))
-    witness = centre(np.vstack([K @ known for K in parts])) / len(one)
+    witness = centre(np.vstack([K @ known for K in parts]))
     scores = np.sum(witness * seen, axis=1)
     error = scores.std(ddof=1) / np.sqrt(len(scores))
     value = float(scores.mean() / error) if error > 0 else 0.0

@@ -17,8 +17,9 @@ from itertools import groupby
 from pathlib import Path
 
 import yaml
-from ismlit_book.record.cells import cells, checked
+from ismlit_book.record.cells import cells
 from ismlit_book.record.ledger import SIGNS, UNCHECKED, ledger, title
+from ismlit_book.record.slices import checked
 
 from tools.site.formulas import pieces
 

@@ -24,7 +24,6 @@ import json
 import multiprocessing
 import os
 import random
-import symtable
 import sys
 import warnings
 from collections import Counter
@@ -34,7 +33,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import yaml
-from ismlit_book.record.cells import checked
+from ismlit_book.record.slices import MADE_UP, name_called, rests_on, statements
 from ismlit_book.record.tables import store
 from tqdm import tqdm
 
@@ -54,94 +53,10 @@ NOT_A_FORMULA = set(
     reshape astype spoilable SeedSequence spawn make_two_views""".split()
 )
 """Calls whose arguments are sizes, seeds, tolerances or drawings."""
-MADE_UP = {"standard_normal", "uniform", "normal", "integers", "permutation", "random", "choice"}
-"""A sum or product with one of these is data that are made up."""
 NOT_A_FORMULA_KEY = set(
     """tol rtol atol seed seeds random_state max_iter max_turns n_jobs figsize label size n_init
     spoilt against sizes kernels decimals invariant""".split()
 )
-
-
-CHANGES_ITS_OWNER = MADE_UP | set(
-    "append extend insert pop remove clear reverse update fit fit_predict fit_transform add sort "
-    "setdefault".split()
-)
-
-# ---------------------------------------------------------------- what rests on what
-
-
-@dataclass
-class Statement:
-    """One top-level statement of a notebook: what it binds, what it reads."""
-
-    node: ast.stmt
-    binds: set
-    changes: set
-    reads: set
-    claims: tuple
-    prints: bool
-
-    @property
-    def source(self):
-        """The statement as text, in one form."""
-        return ast.unparse(self.node)
-
-
-def statements(notebook):
-    """All top-level statements of a notebook's code cells, in order."""
-    cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
-    return [_statement(node) for cell in cells for node in ast.parse(cell).body]
-
-
-def _statement(node):
-    source = ast.unparse(node)
-    whole = symtable.symtable(source, "<notebook>", "exec")
-    outer = [
-        name
-        for table in _tables(whole)
-        for name in table.get_symbols()
-        if table is whole or name.is_global()
-    ]
-    reads = {name.get_name() for name in outer if name.is_referenced()}
-    binds = {name.get_name() for name in outer if name.is_assigned() or name.is_imported()}
-    changes = set()
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store):
-            changes |= {n.id for n in ast.walk(part.value) if isinstance(n, ast.Name)}
-        elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
-            changes.add(part.target.id)
-        elif isinstance(part, ast.Call) and _name_called(part) in CHANGES_ITS_OWNER:
-            owner = getattr(part.func, "value", None)
-            changes |= {getattr(owner, "id", "np")} - {"np"}  # np.sort makes a new array
-    changes &= reads | binds  # a name local to a function is no change
-    prints = bool(_names_called(node) & {"print", "display"})
-    return Statement(node, binds, changes, reads, tuple(checked(source)), prints)
-
-
-def _tables(table):
-    """A table of names, and those of the functions and comprehensions in it."""
-    yield table
-    for inner in table.get_children():
-        yield from _tables(inner)
-
-
-def rests_on(found, place):
-    """Indices of the statements that the one at `place` needs, itself included."""
-    needed, reads = {place}, set(found[place].reads) | set(found[place].changes)
-    for k in range(place - 1, -1, -1):
-        here = found[k]
-        if (here.binds | here.changes) & reads and not here.claims:
-            needed.add(k)
-            if isinstance(here.node, ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import):
-                reads -= here.binds - here.changes - here.reads
-            reads |= here.reads
-    for k in sorted(needed):
-        before = set().union(*(statement.binds for statement in found[:k]))
-        for name in found[k].reads - before:  # by a function, and bound only after it
-            later = [j for j in range(k + 1, place) if name in found[j].binds]
-            if later and later[-1] not in needed:
-                needed |= rests_on(found, later[-1])
-    return needed
 
 
 # ---------------------------------------------------------------- what can be falsified
@@ -153,9 +68,9 @@ def sites(tree):
 
     def visit(node, left_alone):
         if isinstance(node, ast.BinOp) and _names_called(node) & MADE_UP:
-            return
+            return  # data that are made up
         if isinstance(node, ast.Call):
-            name = _name_called(node)
+            name = name_called(node)
             inner = left_alone or name in NOT_A_FORMULA or name.startswith(("plot", "set_", "ax"))
             if not inner and name in OTHER:
                 of = "attr" if isinstance(node.func, ast.Attribute) else "id"
@@ -193,11 +108,7 @@ def sites(tree):
 
 
 def _names_called(tree):
-    return {_name_called(part) for part in ast.walk(tree) if isinstance(part, ast.Call)}
-
-
-def _name_called(call):
-    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+    return {name_called(part) for part in ast.walk(tree) if isinstance(part, ast.Call)}
 
 
 def _draws(tree):
@@ -417,7 +328,7 @@ def _needed(found, place, needs):
         here = found[k]
         if here.reads & tainted:
             tainted |= here.binds | here.changes
-            if here.prints and not here.claims:
+            if _names_called(here.node) & {"print", "display"} and not here.claims:
                 needed |= rests_on(found, k)
     return needed
 

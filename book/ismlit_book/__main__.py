@@ -9,8 +9,9 @@ try:
     import yaml  # noqa: F401
 
     from ismlit_book.record import ledger as rows
-    from ismlit_book.record.cells import cells, known, rerun
+    from ismlit_book.record.cells import cells, known, rerun, used_at
     from ismlit_book.record.evidence import KNOWN
+    from ismlit_book.record.origins import origin, tables_read
 except ModuleNotFoundError as error:  # the library does without what the book needs
     raise SystemExit(
         f"{error.name} is missing. In a clone of the project: pip install . ./book"
@@ -30,13 +31,28 @@ def describe(claim_id):
     yield f"  known  {', '.join(filter(None, known().get(claim_id, ('no cell',))))}"
     if claim.note:
         yield f"  note   {claim.note}"
-    for name, ids in (("uses", claim.uses), ("used by", rows.used_by(claim_id))):
-        if ids:
-            yield f"  {name:6} {', '.join(ids)}"
+    if claim.uses:
+        yield f"  uses   {', '.join(f'{used} ({origin(claim_id, used)})' for used in claim.uses)}"
+    if claim.apart:
+        yield f"  apart  {'; '.join(f'{other}: {why}' for other, why in claim.apart.items())}"
+    if users := rows.used_by(claim_id):
+        yield f"  used by {', '.join(users)}"
+    if tables := tables_read(claim_id):
+        yield f"  reads  {', '.join(tables)}"
     if site := _site():
         yield f"  page   {site}book/claims/{quote(claim_id)}.html"
     for path, heading in dict.fromkeys((place.path, place.heading) for place in where):
         yield f"  cell   book/{path.as_posix()}, {heading}"
+
+
+def code(claim_id):
+    """The cells that check a claim, each below what it uses, as lines of text."""
+    for place in cells().get(claim_id, []):
+        above = f"what the cell of book/{place.path.as_posix()} uses from the cells above it"
+        for words, source in ((above, used_at(place)), ("the cell", place.source)):
+            if source:
+                yield f"\n  {words}"
+                yield from (f"    {line}".rstrip() for line in source.splitlines())
 
 
 def _site():
@@ -89,11 +105,13 @@ def main(arguments=None):
         others = [i for i in rows.like(number) if i != claim_id and claim_id == f"eq-{number}"]
         if others:
             print(f"  of the same number: {', '.join(others)}")
-        if options.run:
-            try:
-                rerun(claim_id)
-            except rows.ClaimError as error:
-                parser.exit(1, f"{error}\n")
+        if not options.run:
+            print("\n".join(code(claim_id)))
+            continue
+        try:
+            rerun(claim_id)
+        except rows.ClaimError as error:
+            parser.exit(1, f"{error}\n")
 
 
 def _list(options):

@@ -81,6 +81,27 @@ def choose_components(model, X, y, sample_weight, rank):
     return fewest_within_one_error(scores), np.array(scores)
 
 
+def standard_error(scores):
+    """Return the standard error of the mean over folds.
+
+    Parameters
+    ----------
+    scores : array of shape (..., n_folds)
+
+    Returns
+    -------
+    array of shape (...,)
+        The standard deviation over the folds (``ddof=1``), over the square root of their number.
+
+    Examples
+    --------
+    >>> from ismlit.estimators.components import standard_error
+    >>> standard_error([[0.5, 0.7], [0.8, 0.8]]).round(3)
+    array([0.1, 0. ])
+    """
+    return np.std(scores, axis=-1, ddof=1) / np.sqrt(np.shape(scores)[-1])
+
+
 def is_past_the_best(scores):
     """Say whether two dimensions in a row have brought no higher score.
 
@@ -115,8 +136,7 @@ def fewest_within_one_error(scores):
     Returns
     -------
     int
-        From 1. The error is the standard deviation of the best over its folds (``ddof=1``), over
-        the square root of their number.
+        From 1. The error is that of the best.
 
     Examples
     --------
@@ -126,12 +146,11 @@ def fewest_within_one_error(scores):
     """
     means = np.mean(scores, axis=1)
     best = int(means.argmax())
-    error = np.std(scores[best], ddof=1) / np.sqrt(len(scores[best]))
-    return int(np.flatnonzero(means >= means[best] - error)[0]) + 1
+    return int(np.flatnonzero(means >= means[best] - standard_error(scores[best]))[0]) + 1
 
 
 def _score(model, X, y, sample_weight, train, test):
     """What a model scores on the rows `test` that was fitted to the rows `train`."""
-    of = lambda rows: None if sample_weight is None else sample_weight[rows]
-    fitted = clone(model).fit(X[train], y[train], sample_weight=of(train))
-    return fitted.score(X[test], y[test], sample_weight=of(test))
+    weights = [None if sample_weight is None else sample_weight[rows] for rows in (train, test)]
+    fitted = clone(model).fit(X[train], y[train], sample_weight=weights[0])
+    return fitted.score(X[test], y[test], sample_weight=weights[1])

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
+from ismlit.estimators.components import standard_error
 from ismlit.estimators.sliced_variance import variance_plane
 from ismlit.objectives.conditional import conditional_problem
 from ismlit.objectives.plain import Problem
@@ -118,7 +119,7 @@ def is_clearly_better(scores, others):
     Returns
     -------
     bool
-        The error is that of the differences, fold by fold (``ddof=1``).
+        The error is that of the differences, fold by fold.
 
     Examples
     --------
@@ -127,4 +128,4 @@ def is_clearly_better(scores, others):
     True
     """
     gains = np.asarray(others, dtype=float) - scores
-    return bool(gains.mean() > gains.std(ddof=1) / np.sqrt(len(gains)))
+    return bool(gains.mean() > standard_error(gains))

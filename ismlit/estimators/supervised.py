@@ -58,7 +58,7 @@ class SupervisedIKDR(DependentIKDR):
         A factor for the weights of every class; "balanced" makes their sums equal. Of two classes
         it changes the bandwidth and the mean alone, for the reason above: what classifies
         afterwards needs a weight of its own.
-    ridge : float or "auto", default="auto"
+    ridge : float or "auto", default=numpy.inf
         ``numpy.inf``: HSIC, as in the thesis. With a number the conditional covariance is minimised
         in its place: what is left of y in a kernel ridge regression on XW, whose regularisation is
         `ridge` times the number of rows; 0.01 is usual, and its limit for infinity is HSIC. It

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh, polar, qr, svd
 from sklearn.utils import gen_batches
 
-from ismlit.grams import column_means
-
 ROW_CHUNK = 16384  # So many rows are looked at at once.
 
 
@@ -132,7 +130,7 @@ def scatter(X: np.ndarray, V: np.ndarray | None = None) -> np.ndarray:
     array of shape (k, k)
         The matrix ``V'X'HXV``, n times their covariance, in double precision.
     """
-    mean, total = column_means(X), 0.0
+    mean, total = X.mean(axis=0, dtype=float), 0.0
     for rows in gen_batches(len(X), ROW_CHUNK):
         seen = X[rows] - mean
         seen = seen if V is None else seen @ V

@@ -148,8 +148,7 @@ def test_rerun_runs_up_to_the_cell_and_shows_its_outcome(tmp_path, monkeypatch, 
     cells_.rerun("eq-1")
     assert capsys.readouterr().out.splitlines() == [
         "eq-1: holds · one case · rejected: doubled, negated",
-        "eq-1: compared was",
-        "  one case; 2 = 2",
+        "eq-1: compared: one case; 2 = 2",
     ]
 
 
@@ -168,11 +167,9 @@ def test_rerun_says_what_each_step_compared(tmp_path, monkeypatch, capsys):
     book_of(tmp_path, monkeypatch, STEPS, steps)
     cells_.rerun("eq-1")
     assert capsys.readouterr().out.splitlines()[1:] == [
-        "eq-1: compared was",
-        "  proof with tested steps: 2 steps, 1 of them drawn",
-        "    a square: derived; (x + 1)**2 = x**2 + 2*x + 1",
-        "    sizes: drawn: 100 draws, 3 sizes; the first: [1, 1, 1, ...] (4) <= [2, 2, 2, ...] (4)",
-        "  recomputed; a: 2 = 2",
+        "eq-1: compared: proof with tested steps: 2 steps, 1 of them drawn · recomputed; a: 2 = 2",
+        "  a square: derived; (x + 1)**2 = x**2 + 2*x + 1",
+        "  sizes: drawn: 100 draws, 3 sizes; the first: [1, 1, 1, ...] (4) <= [2, 2, 2, ...] (4)",
     ]
 
 

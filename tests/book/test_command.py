@@ -2,7 +2,7 @@
 
 import pytest
 from ismlit_book.__main__ import main
-from ismlit_book.record.cells import known
+from ismlit_book.record.cells import cells, known, used_at
 from ismlit_book.record.ledger import TITLES, ledger, named, title
 
 LEDGER = ledger()
@@ -35,9 +35,20 @@ def test_command_line_describes_one(capsys):
     main(["eq-5.2"])
     out = capsys.readouterr().out
     eq = LEDGER["eq-5.2"]
-    for part in (eq.says, eq.prints, "uses   eq-5.1", "cor-1", "book/record/5.3.ipynb"):
+    for part in (eq.says, eq.prints, "uses   eq-5.1 (declared)", "cor-1", "book/record/5.3.ipynb"):
         assert part in out
     assert "book/claims/eq-5.2.html" in out
+
+
+def test_command_line_shows_the_cell_below_what_it_uses(capsys):
+    main(["eq-4.9"])
+    described, above, cell = capsys.readouterr().out.split("\n\n  ")
+    (place,) = cells()["eq-4.9"]
+    assert described.startswith("eq-4.9: ") and cell.startswith("the cell\n")
+    shown = [line.strip() for line in cell.splitlines()[1:]]
+    assert shown == [line.strip() for line in place.source.splitlines()]
+    shown = [line.strip() for line in above.splitlines()[1:]]
+    assert shown == [line.strip() for line in used_at(place).splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +80,7 @@ def test_a_claim_is_found_as_a_reader_writes_it(words, claim_id, capsys):
         ("6.99", "eq-6.9"),
         ("new-ism-two-cycl", "new-ism-two-cycle"),
         ("theorm 5.1", "thm-5.1"),
-        ("eigengap", "eq-C.73"),
+        ("eigengap", "eq-3.11"),
     ],
 )
 def test_what_is_not_found_is_asked_for(words, wanted, capsys):

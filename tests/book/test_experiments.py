@@ -909,6 +909,41 @@ def test_no_spread_of_the_folds_lets_a_wrong_value_of_table_6_1_pass():
         assert table_6_1.near(close, row, key)
 
 
+@pytest.mark.parametrize(
+    ("key", "printed", "here", "wanted"),
+    [
+        ("C", "0.50", 0.521, ("0.50", "0.55")),
+        ("test", "0.99", 0.979, ("0.95", "1.00")),
+        ("T", "0.01", 0.011, ("0.00", "0.04")),
+        ("L", "5.1", 5.0, ("4.5", "5.5")),
+        ("MSE", "1.0", 1.05, ("1.0", "1.2")),
+        ("sigma", "9.9", 10.01, ("8.8", "11.7")),
+    ],
+)
+def test_what_else_would_pass_is_counted_in_the_printed_digits(key, printed, here, wanted):
+    """All folds alike, so that a margin is its least number or its share of what is printed."""
+    assert table_6_1.would_pass({key: [here] * 3}, {key: printed}, key) == wanted
+
+
+def test_the_next_number_outside_of_what_would_pass_does_not_come_out():
+    program = STORED["program-6.1"]
+    for row in table_6_1.table():
+        found = table_6_1.values(row, table_6_1.PROGRAM, [], program)
+        for key, comes in table_6_1.judge(row, table_6_1.PROGRAM, [], program).items():
+            if not comes:
+                continue
+            low, high = table_6_1.would_pass(found, row, key)
+            unit = 10.0 ** -len(row[key].partition(".")[2])
+            within = float(low), float(row[key]), float(high)
+            beyond = float(low) - unit, float(high) + unit
+            passes = [
+                table_6_1.near(found, row | {key: str(value)}, key) for value in (*within, *beyond)
+            ]
+            assert sorted(within) == [*within] and passes[:3] == [True] * 3
+            assert within[0] < unit or not passes[3]
+            assert high == "1.00" or not passes[4]
+
+
 def test_a_printed_cell_takes_the_first_reading_that_is_near():
     rows = [
         {"set": "Wine", "method": "k-means", "data": form, "where": "all", "NMI": values}

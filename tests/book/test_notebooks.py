@@ -9,8 +9,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from ismlit_book.record.cells import checked
 from ismlit_book.record.ledger import VERDICTS, ledger, title
+from ismlit_book.record.slices import checked
 
 from tools import record
 from tools.execute_notebooks import notebooks_of

@@ -27,7 +27,7 @@ def test_generated_file_is_fresh(name):
 
 def test_a_claim_stands_beside_the_names_that_its_cell_calls():
     source = "check('eq-5.1', gram(Gaussian(1.0), X), label_gamma)  # not hsic"
-    where = {"eq-5.1": [Place(Path("record/5.1.ipynb"), "Heading", source)]}
+    where = {"eq-5.1": [Place(Path("record/5.1.ipynb"), "Heading", source, 0)]}
     found = verdicts.behind(where)
     assert found == {name: ["eq-5.1"] for name in ("Gaussian", "gram", "label_gamma")}
 

@@ -5,6 +5,8 @@ import json
 from functools import cache
 
 import pytest
+from ismlit_book.record.cells import cells, code_of
+from ismlit_book.record.ledger import ClaimError
 
 from tools import sabotage
 
@@ -133,3 +135,32 @@ def test_the_list_of_survivors_is_not_stale():
             and row["was"].removeprefix("index ") in statement.source
         ), f"{row}: is not there any more"
         assert len(row["reason"].split()) >= 3
+
+
+# ---------------------------------------------------------------- falsified by hand
+
+BY_HAND = [
+    ("eq-D.145", "degrees_of(Psi)[i, i]", "degrees_of(Psi.T)[i, i]"),
+    ("eq-D.147", "Psi[i, j] * x[j].T", "Psi[j, i] * x[j].T"),
+    ("eq-D.150", "S.T * Psi[i, :].T", "S.T * Psi[:, i]"),
+    ("eq-D.153", "x[i] * Psi[i, :]", "x[i] * Psi[:, i].T"),
+    ("eq-D.154", "S.T * Psi * S), of", "S.T * Psi.T * S), of"),
+    ("eq-C.70", "derived(twice, T1 + T2 + T3)", "derived(twice, -T1 + T2 + T3)"),
+    ("eq-4.8", "short.sigma_ / short.scale_", "short.sigma_ * short.scale_"),
+    ("txt-3.3-positive", "np.delete(values, kept).min()", "np.delete(values, kept).max()"),
+    ("eq-D.73", "np.exp(-1 / m / sigma_1**2)", "np.exp(-1 / m / sigma_1 / 2)"),
+    ("eq-D.126", "(2 * s**2)) for p in pairs}", "(2 * s * 2)) for p in pairs}"),
+    ("eq-C.71", "-in_b[1].subs(skew)", "in_b[1].subs(skew)"),
+]
+"""A claim, and a formula behind it: rows and columns exchanged, another sign, scale or extreme."""
+
+
+@pytest.mark.parametrize(("claim_id", "was", "now"), BY_HAND, ids=[row[0] for row in BY_HAND])
+def test_the_check_of_a_claim_notices(claim_id, was, now):
+    (place,) = cells()[claim_id]
+    found = code_of(place.path)
+    at = next(k for k, s in enumerate(found) if s.cell == place.number and claim_id in s.claims)
+    code = "\n".join(found[k].text for k in sorted(sabotage.rests_on(found, at)))
+    assert was in code
+    with pytest.raises(ClaimError, match=f"{claim_id}: the ledger says"):
+        exec(code.replace(was, now), {})

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from ismlit_book.record.cells import cells, known
+from ismlit_book.record.cells import cells, known, used_at
 from ismlit_book.record.ledger import (
     SIGNS,
     SLIPS,
@@ -20,6 +20,7 @@ from ismlit_book.record.ledger import (
     title,
     used_by,
 )
+from ismlit_book.record.origins import origin
 from matplotlib.path import Path
 
 from tools.site import formulas, graph, layers, verdicts
@@ -144,10 +145,22 @@ def test_a_claim_s_page_names_what_implements_it():
     found = verdicts.implementations()
     assert "ismlit_book.record.symbolic.Derivation.phi" in found["eq-5.2"]
     assert ISM in found["alg-4"]
+    assert "ismlit.kernels.Gaussian" in found["thm-6.1"], "called above the cell"
     assert not any("._" in name for names in found.values() for name in names)
     assert (
         'href="../api.html#ismlit_book.methods.published.published_ism"' in PAGES["alg-4"]["body"]
     )
+
+
+def test_a_claim_s_page_says_how_it_is_known_that_it_uses_another():
+    """From the code of its check or from its row; a claim that is apart stands there with why."""
+    for user, used in (("lem-D.4", "eq-D.70"), ("thm-5.1", "lem-C.1"), ("def-5", "def-1")):
+        kind = origin(user, used)
+        for page, other in ((user, used), (used, user)):
+            after = PAGES[page]["body"].split(f'href="../claims/{other}.html">', 1)[1]
+            assert re.search(r"<small[^>]*>(.*?)</small>", after)[1] == kind
+    text = text_of(PAGES["eq-4.15"]["body"])
+    assert all(why in text for why in LEDGER["eq-4.15"].apart.values())
 
 
 def test_a_theorem_s_page_lists_the_steps_of_its_proof():
@@ -158,6 +171,19 @@ def test_a_theorem_s_page_lists_the_steps_of_its_proof():
         assert (f'<div class="claim-proof">{listed}</div>') in PAGES[name]["body"]
         assert listed.count("<li>") == listed.count("<small>") > 0
     assert all("claim-proof" not in PAGES[name]["body"] for name in LEDGER.keys() - steps.keys())
+
+
+@pytest.mark.parametrize("name", ["thm-6.1", "eq-D.47", "def-3"])
+def test_a_claim_s_page_shows_the_cell_and_what_it_uses(name):
+    """Where the cell needs nothing from above, or the page has no such cell, nothing is folded."""
+    shown = re.findall(
+        r'<details class="claim-cell">.*?</summary>(.*?)</details>', PAGES[name]["body"], re.S
+    )
+    wanted = [code for place in CELLS[name] for code in (place.source, used_at(place)) if code]
+    squeezed = lambda text: re.sub(r"\s+", "", text)
+    assert [*map(squeezed, map(unescape, (re.sub(r"<[^>]*>", "", s) for s in shown)))] == [
+        *map(squeezed, wanted)
+    ]
 
 
 def test_a_table_s_row_shows_its_numbers_with_signs():

@@ -29,8 +29,8 @@ FOLDERS = {
     "solvers": "gradient_start lbfgs starts result climb ism certificate permutations alternate",
     "estimators": (
         "scikit parameters validation collections linear weights base importance "
-        "gradient_kdr sliced_inverse sliced_variance components dependent supervised response "
-        "clusters extension clustering unsupervised semisupervised kdac"
+        "gradient_kdr sliced_inverse sliced_variance components conditional dependent "
+        "supervised response clusters extension clustering unsupervised semisupervised kdac"
     ),
     "estimators.network": "layers ridge growth classifier",
     ".": "statistics",

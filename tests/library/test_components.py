@@ -1,10 +1,15 @@
 """How many components: the rule of one standard error, patience, and folds."""
 
+import warnings
+
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from ismlit import ResponseIKDR, SupervisedIKDR
-from ismlit.estimators import components
+from ismlit.estimators import components, conditional
 from ismlit.estimators.components import fewest_within_one_error, is_past_the_best
 
 SPREAD = [0.6, 0.8, 0.6, 0.8]  # 0.7, of which one error is 0.2 / sqrt(3) / 2 = 0.0577
@@ -96,6 +101,97 @@ def test_auto_refuses_what_its_folds_cannot_score(rng):
         with pytest.raises(ValueError, match=f"needs 10 rows, and there are {n}: give a number"):
             ResponseIKDR("auto").fit(X[:n], X[:n, 0])
     assert ResponseIKDR("auto", n_slices=3).fit(X[:10], X[:10, 0]).component_scores_.shape[1] == 5
+
+
+KINDS = {
+    "labels": (SupervisedIKDR, StratifiedKFold, KNeighborsClassifier(5)),
+    "response": (ResponseIKDR, KFold, KNeighborsRegressor(5)),
+}
+
+
+def given(name, rng, n=60):
+    X = rng.standard_normal((n, 3))
+    y = X[:, 0] + X[:, 1] ** 2
+    return X, (y > 0.5) * 1 if name == "labels" else y, rng.uniform(0.3, 2, n)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_scores_of_components_are_those_of_five_shuffled_folds(name, rng):
+    """Fitted to the others and scored on the fold, each with the weights of its rows."""
+    kind, folds, _ = KINDS[name]
+    X, y, w = given(name, rng)
+    model = kind("auto", init="taylor").fit(X, y, sample_weight=w)
+    cuts = list(folds(5, shuffle=True, random_state=0).split(X, y))
+    expected = [
+        [kind(q, init="taylor").fit(X[a], y[a], w[a]).score(X[b], y[b], w[b]) for a, b in cuts]
+        for q in range(1, 1 + len(model.component_scores_))
+    ]
+    assert_allclose(model.component_scores_, expected, rtol=1e-10)
+    assert len(expected) > 1
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_scores_of_ridges_are_those_of_neighbours_on_three_shuffled_folds(name, rng, monkeypatch):
+    """Of five neighbours in planes that are found on the other rows, with the weights of each."""
+    kind, folds, judge = KINDS[name]
+    X, y, w = given(name, rng)
+    planes, asked = [np.eye(3)[:, :1], np.eye(3)[:, 1:2]], []
+
+    def of_rows(model, rows, target, weight, kernel, q):
+        asked.append((len(rows), weight.sum(), q))
+        return planes
+
+    monkeypatch.setattr(conditional, "_planes", of_rows)
+    model = kind(1, init="taylor", ridge="auto").fit(X, y, sample_weight=w)
+    cuts = list(folds(3, shuffle=True, random_state=0).split(X, y))
+    expected = [
+        [judge.fit(X[a] @ W, y[a]).score(X[b] @ W, y[b], w[b]) for a, b in cuts] for W in planes
+    ]
+    assert_allclose(model.ridge_scores_, expected, rtol=1e-10)
+    assert_allclose(asked, [(len(a), w[a].sum(), 1) for a, _ in cuts])
+
+
+def test_ridges_are_tried_with_the_number_of_components_that_was_chosen(rng, monkeypatch):
+    """So that it is chosen once: three numbers of components, five folds each."""
+    tried = []
+    monkeypatch.setattr(
+        components, "_score", lambda twin, *rest: tried.append(twin.n_components) or 0.5
+    )
+    X, y, _ = given("labels", rng)
+    model = SupervisedIKDR("auto", init="taylor", ridge="auto").fit(X, y)
+    assert model.n_components_ == 1 and model.ridge_scores_.shape == (2, 3)
+    assert tried == [1] * 5 + [2] * 5 + [3] * 5
+
+
+@pytest.mark.parametrize("auto", [dict(n_components="auto"), dict(ridge="auto")])
+def test_what_is_tried_calls_nothing_and_says_nothing(auto, rng, capsys):
+    """One fit is seen: that with what has been chosen."""
+    X, y, _ = given("labels", rng)
+    said = []
+
+    def seen(**options):
+        calls = []
+        how = dict(init="taylor", max_iter=1, tol=1e-9, verbose=True, callback=calls.append)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = SupervisedIKDR(**how | options).fit(X, y)
+        said.append((len(calls), [str(one.message) for one in caught], capsys.readouterr().out))
+        return model
+
+    model = seen(**auto)
+    seen(n_components=model.n_components_, ridge=model.ridge_)
+    assert said[0] == said[1] and min(map(len, said[0][1:])) > 0
+
+
+def test_no_more_components_are_tried_than_every_fold_has_directions(rng, monkeypatch):
+    """A column that varies in one row is constant in the fold that holds it out."""
+    monkeypatch.setattr(components, "_score", lambda twin, *rest: float(twin.n_components))
+    X, y = rng.standard_normal((40, 4)), np.arange(40) % 2
+    fit = lambda X: SupervisedIKDR("auto", init="taylor").fit(X, y).n_components_
+    assert fit(X) == 4
+    assert fit(X * [1, 1, 1, 0]) == 3
+    X[:, 3] = np.arange(40) == 7
+    assert fit(X) == 3
 
 
 def test_the_number_of_components_is_found_by_rows_held_out():

@@ -1,10 +1,12 @@
 """The conditional covariance: its formula, its derivatives, its limit, and what it finds."""
 
 import pickle
+import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from library.problems import slopes
+from library.problems import orthonormal, slopes
 from numpy.testing import assert_allclose
 from scipy.linalg import inv, subspace_angles
 
@@ -14,6 +16,7 @@ from ismlit import (
     Kernel,
     Linear,
     Multiquadratic,
+    Polynomial,
     Problem,
     ResponseIKDR,
     SupervisedIKDR,
@@ -24,9 +27,11 @@ from ismlit import (
     response_gamma,
 )
 from ismlit.bandwidth import self_tuning_kernel
-from ismlit.estimators.components import clearly_better
+from ismlit.estimators.conditional import FEWEST_JUDGED, is_clearly_better
 from ismlit.gamma import DenseGamma, Gamma
-from ismlit.objectives.conditional import ConditionalProblem
+from ismlit.objectives import conditional
+from ismlit.objectives.conditional import ConditionalProblem, LandmarkProblem
+from ismlit.objectives.protocol import TwiceDifferentiable
 from ismlit.solvers.gradient_start import gradient_plane, gradient_scatter
 
 RATIONAL = Kernel(lambda beta, xp: 1 / (1 + beta / 3), name="rational")
@@ -198,22 +203,21 @@ def test_turns_sharpen_a_ratio():
 # ---------------------------------------------------------------- estimators
 
 
-TABLE = [  # the scores, and the row that is taken
-    ([[0.7, 0.7, 0.7], [0.7, 0.7, 0.7]], 0),  # no gain
-    ([[0.7, 0.7, 0.7], [0.8, 0.8, 0.8]], 1),
-    ([[0.7, 0.7, 0.7], [0.6, 0.6, 0.6]], 0),
-    ([[0.5, 0.6, 0.7], [0.9, 0.6, 0.6]], 0),  # by .1, and the error is .153
-    ([[0.5, 0.6, 0.7], [0.6, 0.7, 0.8]], 1),  # the same gain in every fold
-    ([[0.7, 0.7], [0.8, 0.74], [0.81, 0.83]], 2),  # of two that are clear the higher
-    ([[0.7, 0.7], [1.0, 0.68], [0.75, 0.76]], 2),  # the higher one is not clear: .14 +- .16
-    ([[0.7, 0.7], [1.0, 0.702], [0.7, 0.7]], 1),  # .151 +- .149: with n for n - 1, too
-    ([[0.7, 0.7, 0.7], [0.7, 0.7, 0.8]], 0),  # .0333 +- .0333: not more than one error
+TABLE = [  # the scores of both, and whether the second lead
+    ([0.7, 0.7, 0.7], [0.7, 0.7, 0.7], False),  # no gain
+    ([0.7, 0.7, 0.7], [0.8, 0.8, 0.8], True),
+    ([0.7, 0.7, 0.7], [0.6, 0.6, 0.6], False),
+    ([0.5, 0.6, 0.7], [0.9, 0.6, 0.6], False),  # by .1, and the error is .153
+    ([0.5, 0.6, 0.7], [0.6, 0.7, 0.8], True),  # the same gain in every fold
+    ([0.7, 0.7], [1.0, 0.68], False),  # .14 +- .16
+    ([0.7, 0.7], [1.0, 0.702], True),  # .151 +- .149: with n for n - 1, too
+    ([0.7, 0.7, 0.7], [0.7, 0.7, 0.8], False),  # .0333 +- .0333: not more than one error
 ]
 
 
-@pytest.mark.parametrize(("scores", "expected"), TABLE)
-def test_another_ridge_must_lead_by_a_standard_error(scores, expected):
-    assert clearly_better(scores) == expected
+@pytest.mark.parametrize(("scores", "others", "expected"), TABLE)
+def test_another_ridge_must_lead_by_a_standard_error(scores, others, expected):
+    assert is_clearly_better(scores, others) == expected
 
 
 def exclusive_or(n, d, seed):
@@ -267,15 +271,91 @@ def test_weights_are_repetitions_in_a_fit(rng):
 def test_auto_takes_hsic_unless_held_out_rows_prefer_another(rng):
     X = rng.standard_normal((150, 3))
     line = SupervisedIKDR(1, ridge="auto", init="taylor").fit(X, X[:, 0] > 0)
-    assert line.ridge_ == (np.inf, 0.01, 0.1)[clearly_better(line.ridge_scores_)]
-    assert line.ridge_scores_.shape == (3, 3)
+    assert line.ridge_ == (0.01 if is_clearly_better(*line.ridge_scores_) else np.inf)
+    assert line.ridge_scores_.shape == (2, 3)
     X, y, plane = exclusive_or(300, 20, 5)
     model = SupervisedIKDR(2, ridge="auto", init="taylor").fit(X, y)
-    assert model.ridge_ < np.inf
+    assert model.ridge_ == 0.01
     assert share(model.W_, plane) > 0.9
-    for ridge in ("auto", 0.1):
-        with pytest.raises(ValueError, match=r"needs pairs of rows.*leave random_features out"):
-            SupervisedIKDR(1, ridge=ridge, random_features=8).fit(X, y)
+    features = SupervisedIKDR(1, ridge="auto", random_features=8).fit(X, y)
+    few = SupervisedIKDR(1, ridge="auto").fit(X[: FEWEST_JUDGED - 1], y[: FEWEST_JUDGED - 1])
+    for model in (features, few):
+        assert model.ridge_ == np.inf and model.ridge_scores_ is None
+    with pytest.raises(ValueError, match=r"needs a kernel of pairs.*leave random_features out"):
+        SupervisedIKDR(1, ridge=0.1, random_features=8).fit(X, y)
     for ridge in (0, -1.0, "small", None, True):
         with pytest.raises(ValueError, match="ridge of SupervisedIKDR must be a number above 0"):
             SupervisedIKDR(1, ridge=ridge).fit(X, y)
+
+
+# ---------------------------------------------------------------- landmarks
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Polynomial(2), 2 * Gaussian(1.5) + Linear()])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_landmarks_give_the_exact_problem(kernel, weighted, rng):
+    X, w = rng.standard_normal((90, 5)), rng.integers(1, 4, 90).astype(float)
+    X -= X.mean(axis=0)
+    w = w if weighted else None
+    gamma, W = (
+        label_gamma((X[:, 0] * X[:, 1] > 0).astype(int), sample_weight=w),
+        orthonormal(5, 2, rng),
+    )
+    exact = ConditionalProblem(X, gamma, kernel, 0.01, w)
+    near = LandmarkProblem(X, gamma, kernel, 0.01, w).near(W)
+    assert near.objective(W) == pytest.approx(exact.objective(W), rel=1e-5)
+    slope, expected = (problem.objective_and_gradient(W)[1] for problem in (near, exact))
+    assert_allclose(slope, expected, atol=1e-4 * np.abs(expected).max())
+
+
+def test_the_gradient_of_landmarks_is_that_of_their_own_objective(rng, monkeypatch):
+    """Where they are few, and K differs from the exact one; in chunks of rows too."""
+    X, W, Z = rng.standard_normal((80, 4)), orthonormal(4, 2, rng), rng.standard_normal((4, 2))
+    gamma = label_gamma(np.arange(80) % 3)
+    problem = LandmarkProblem(X, gamma, Gaussian(0.5), 0.05, landmarks=np.arange(0, 80, 10))
+    exact = ConditionalProblem(X, gamma, Gaussian(0.5), 0.05).objective(W)
+    assert abs(problem.objective(W) / exact - 1) > 0.1
+    slope = (problem.objective(W + 1e-5 * Z) - problem.objective(W - 1e-5 * Z)) / 2e-5
+    J, gradient = problem.objective_and_gradient(W)
+    assert 2 * np.sum(gradient * Z) == pytest.approx(slope, rel=1e-6)
+    assert_allclose(problem.objective_and_phi(W)[1] @ W, gradient, rtol=1e-10)
+    monkeypatch.setattr(conditional, "ROW_CHUNK", 7)
+    again = replace(problem)
+    assert again.objective(W) == pytest.approx(J, rel=1e-12)
+    assert_allclose(again.objective_and_gradient(W)[1], gradient, rtol=1e-9)
+
+
+def test_landmarks_by_pivots_are_better_than_random_ones():
+    """For all of ten draws: by a hundred times at least in the median."""
+    ratios = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, W = rng.standard_normal((500, 6)), orthonormal(6, 2, rng)
+        given = X, label_gamma((X[:, 0] > X[:, 1] ** 2).astype(int)), Gaussian(1.0), 0.01
+        exact, chosen = ConditionalProblem(*given).objective(W), LandmarkProblem(*given).near(W)
+        drawn = rng.permutation(500)[: len(chosen.landmarks)]
+        random = LandmarkProblem(*given, landmarks=drawn)
+        ratios.append(abs(random.objective(W) - exact) / abs(chosen.objective(W) - exact))
+    assert min(ratios) > 1 and np.median(ratios) > 100
+
+
+def test_landmarks_need_a_start_and_memory_grows_with_the_rows_alone(rng):
+    X, y = rng.standard_normal((2000, 4)), np.arange(2000) % 2
+    problem = LandmarkProblem(X, label_gamma(y), Gaussian(1.0))
+    with pytest.raises(ValueError, match="there are no landmarks yet"):
+        problem.objective(np.eye(4)[:, :2])
+    W = np.eye(4)[:, :2]
+    tracemalloc.start()
+    problem.near(W).objective_and_gradient(W)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2000**2 * 8
+    assert not isinstance(problem, TwiceDifferentiable)
+    assert isinstance(problem.on(np.arange(100)), ConditionalProblem)
+
+
+def test_a_kernel_that_is_not_definite_is_refused(rng):
+    X = rng.standard_normal((40, 3))
+    kernel = Kernel(lambda beta, xp: beta - beta**2, name="saddle")
+    with pytest.raises(ValueError, match=r"not positive semidefinite.*ridge=numpy.inf"):
+        ism(ConditionalProblem(X, label_gamma(X[:, 0] > 0), kernel), q=1)

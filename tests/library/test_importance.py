@@ -266,7 +266,10 @@ def test_a_bootstrap_needs_six_rows_or_groups(rng):
     model = SupervisedIKDR(1).fit(X, y)
     for groups, words in (
         (np.arange(60) % 5, "draws of groups, of which there must be at least 6, got 5"),
-        (np.where(np.arange(60) == 8, np.nan, np.arange(60)), "groups contains NaN, in row 8"),
+        (
+            np.where(np.arange(60) == 8, np.nan, np.arange(60)),
+            "Input groups contains NaN, in row 8",
+        ),
         (np.arange(59), "inconsistent numbers of samples"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -1,33 +1,166 @@
 """Tests of independence: the values, the level, the power, and what is refused."""
 
+import tracemalloc
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import erfc
 from scipy.stats import binom, kstest
+from sklearn.preprocessing import scale
 
-from ismlit import Gaussian, cka, dependence_test, gram, hsic, median_distance, normalized_hsic
+from ismlit import (
+    DependenceTest,
+    Gaussian,
+    cka,
+    dependence_test,
+    gram,
+    hsic,
+    median_distance,
+    normalized_hsic,
+)
 from ismlit.datasets import make_relation
-from ismlit.solvers.permutations import permutation_p_value
+from ismlit.solvers.permutations import permutation, permutation_p_value
+
+KINDS = ["labels", "response", "view"]
 
 
-def indices_permuted(K, L, orders):
-    """HSIC for every order of the rows of L, by whole Gram matrices."""
-    return [hsic(K, L[np.ix_(rows, rows)]) for rows in orders]
+def relation(kind, X):
+    """Labels, a response or a view that depends on X (n, d), and its Gram matrix (n, n)."""
+    y = {"labels": np.digitize(X[:, 0], [-1, 0.5]), "response": X[:, 0] ** 2}.get(kind, X[:, :2])
+    Y = y.reshape(len(y), -1)
+    L = y[:, None] == y if kind == "labels" else gram(Gaussian(median_distance(Y)), Y)
+    return y, np.asarray(L, float)
 
 
-@pytest.mark.parametrize("kind", ["labels", "response", "view"])
-def test_the_values_are_those_of_permuted_gram_matrices(kind, rng):
-    X = rng.standard_normal((40, 3))
-    y = {"labels": np.arange(40) % 3, "response": X[:, 0] ** 2, "view": X[:, :2] ** 2}[kind]
-    found = dependence_test(X, y, n_permutations=20, random_state=0)
-    Y = y.reshape(40, -1)
-    L = (y[:, None] == y) if kind == "labels" else gram(Gaussian(median_distance(Y)), Y)
+def within(groups):
+    """The matrix (n, n) that takes from every row the mean of its group."""
+    same = groups[:, None] == groups
+    return np.eye(len(groups)) - same / same.sum(axis=1)
+
+
+def drawn_orders(groups, number):
+    """The rows as they are, and then so many permutations within groups."""
     draws = np.random.RandomState(0)
-    orders = [np.arange(40), *(draws.permutation(40) for _ in range(20))]
-    K = gram(Gaussian(median_distance(X)), X)
-    expected = indices_permuted(K, np.asarray(L, float), orders)
+    return [np.arange(len(groups)), *(permutation(groups, draws) for _ in range(number))]
+
+
+@pytest.fixture(params=[2, 7])
+def parts(request, monkeypatch):
+    """Few rows at a time, and few columns: fewer than one order has, or those of two."""
+    monkeypatch.setattr("ismlit.statistics.PERMUTED_COLUMNS", request.param)
+    monkeypatch.setattr("ismlit.memory.BATCH_VALUES", 40 * 7)
+
+
+@pytest.mark.parametrize("names", ["aaa", "bca"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_values_are_those_of_permuted_gram_matrices(kind, names, rng, parts):
+    """Permuted within groups, with the Gram matrix of y centred within them."""
+    X, groups = rng.standard_normal((40, 3)), rng.choice([*names], 40)
+    y, L = relation(kind, X)
+    of = dict(groups=None if names == "aaa" else groups, n_permutations=20)
+    found = dependence_test(X, y, random_state=0, **of)
+    K, centred = gram(Gaussian(median_distance(X)), X), within(groups) @ L @ within(groups)
+    orders = drawn_orders(groups, 20)
+    expected = [hsic(K, centred[np.ix_(rows, rows)]) for rows in orders]
     assert_allclose([found.value, *found.null], expected, rtol=1e-7)
     assert found.p_value == np.mean(np.array(expected) >= expected[0] * (1 - 1e-9))
+    assert (found.n, found.n_permutations) == (40, 20)
+    assert np.array_equal(dependence_test(X, y, **of).null, found.null)  # 0 draws when None
+
+
+@pytest.mark.parametrize("names", ["aaa", "bca"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_a_linear_kernel_the_highest_hsic_of_all_projections_is_a_sum_of_eigenvalues(
+    kind, names, rng
+):
+    """For every permutation: the q largest of X'LX, with L centred within groups."""
+    X, groups = rng.standard_normal((40, 4)) + [0, 3, 3, 3], rng.choice([*names], 40)
+    y, L = relation(kind, X)
+    of = dict(n_components=2, n_permutations=5, random_state=0)
+    found = dependence_test(X, y, kernel="linear", groups=groups, **of)
+    L = within(groups) @ L @ within(groups)
+    moments = [X.T @ L[np.ix_(rows, rows)] @ X for rows in drawn_orders(groups, 5)]
+    expected = [np.linalg.eigvalsh(M)[-2:].sum() / 39**2 for M in moments]
+    assert_allclose([found.value, *found.null], expected, rtol=1e-6)
+    assert found.p_value == np.mean(np.array(expected) >= expected[0])
+
+
+def test_projections_are_of_centred_rows_and_have_the_projected_bandwidth(rng):
+    X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
+    of = dict(n_components=1, n_permutations=1)
+    value = lambda X, **more: dependence_test(X, y, **of, **more).value
+    shifted = X + [5.0, 0.0, -2.0]
+    cubic = value(X, kernel="polynomial"), value(shifted, kernel="polynomial")
+    assert cubic[1] == pytest.approx(cubic[0], rel=1e-8)
+    assert value(X) == value(X, bandwidth="projected") != value(X, bandwidth="median")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_split_statistic_is_the_studentised_mean_of_scores_on_the_other_half(kind, rng, parts):
+    """By whole Gram matrices: <(k(x) - mean) (l(y) - mean), C>, C being that of the first half."""
+    X = rng.standard_normal((41, 3))
+    y, L = relation(kind, X)
+    found = dependence_test(X, y, method="split", random_state=0)
+    one, other = np.split(np.random.RandomState(0).permutation(41), [21])
+    K = gram(Gaussian(median_distance(X)), X)[np.ix_(other, one)]
+    L = L[np.ix_(other, one)]
+    K, L = K - K.mean(axis=0), L - L.mean(axis=0)
+    scores = np.sum(K * (L - L.mean(axis=1)[:, None]), axis=1)
+    variance = np.sum((scores - scores.mean()) ** 2) / 19
+    expected = scores.mean() / np.sqrt(variance / 20)
+    assert found.value == pytest.approx(expected, rel=1e-6)
+    assert found.p_value == pytest.approx(erfc(expected / np.sqrt(2)) / 2, rel=1e-6)
+    assert (found.n, found.n_permutations, found.null.size) == (41, 0, 0)
+
+
+def test_a_split_that_sees_no_dependence_at_all_has_the_value_0():
+    """A linear kernel of one row that is not 0, which is in one half or in the other."""
+    X, y = np.zeros((8, 1)), np.arange(8) % 2
+    X[3] = 1.0
+    for seed in range(5):
+        found = dependence_test(X, y, kernel="linear", method="split", random_state=seed)
+        assert (found.value, found.p_value) == (0.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("p", "n_permutations", "words"),
+    [
+        (0.05, 199, "yes, p = 0.05 (199 permutations, 40 rows)"),
+        (0.051, 999, "no, p = 0.051 (999 permutations, 40 rows)"),
+        (0.00123, 0, "yes, p = 0.0012 (40 rows)"),
+    ],
+)
+def test_what_is_printed_is_the_verdict_at_five_per_cent(p, n_permutations, words):
+    found = DependenceTest(1.0, p, n_permutations, 40, np.arange(1.0 + n_permutations))
+    assert str(found) == f"dependence beyond chance: {words}"
+    assert "null" not in repr(found)
+    assert found == replace(found, null=np.zeros(3)) != replace(found, value=2.0)
+
+
+def test_a_response_keeps_four_arrays_at_a_time(rng):
+    """At most: with the rest of what a test of 400 rows holds, less than a tenth of one more."""
+    X = rng.standard_normal((400, 2))
+    tracemalloc.start()
+    dependence_test(X, X[:, 0], n_permutations=2)
+    peak = tracemalloc.get_traced_memory()[1] / (8 * 400**2)
+    tracemalloc.stop()
+    assert 4 <= peak < 4.1
+
+
+def test_whole_gram_matrices_must_fit_into_memory(rng, monkeypatch):
+    X = rng.standard_normal((40, 2))
+    few = dict(n_permutations=1)
+    monkeypatch.setattr("ismlit.memory.memory_limit", lambda: 4 * 8 * 40**2)
+    dependence_test(X, X[:, 0], **few)
+    monkeypatch.setattr("ismlit.memory.memory_limit", lambda: 4 * 8 * 40**2 - 1)
+    for y in (X[:, 0], X):
+        with pytest.raises(MemoryError, match=r'n = 40.*take method="split"'):
+            dependence_test(X, y, **few)
+    dependence_test(X, X[:, 0], method="split")
+    dependence_test(X, X[:, 0], n_components=1, **few)
+    dependence_test(X, X[:, 0] > 0, **few)
 
 
 @pytest.mark.parametrize("method", ["permutation", "split"])
@@ -102,6 +235,17 @@ def test_p_values_count_the_data_among_their_permutations():
         (dict(method="chi2"), "method must be one of"),
         (dict(n_permutations=0), "n_permutations must be a whole number of at least 1"),
         (dict(method="split", n_components=1), "takes neither"),
+        (dict(method="split", groups=np.arange(20) % 2), "takes neither"),
+        (dict(method="split", bandwidth="self_tuning"), "self_tuning.*no bandwidth for those"),
+        (dict(bandwidth=0), "bandwidth"),
+        (dict(n_components=0), "from 1 to the 2 columns of X, got 0"),
+        (dict(n_components=3), "from 1 to the 2 columns of X, got 3"),
+        (dict(X=np.ones((20, 2))), "all rows of X are equal"),
+        (dict(X=np.arange(3.0)[:, None], y=[0, 1, 1]), "3 sample.* a minimum of 4"),
+        (dict(X=np.full((20, 2), np.nan)), "Input X contains NaN"),
+        (dict(y=np.float64(1.0)), "y must have one axis, or two as a second view, got 0"),
+        (dict(y=np.full((20, 2), "a")), "a response must be numbers"),
+        (dict(y=np.ones((20, 2, 2))), "y must have one axis, or two as a second view, got 3"),
         (dict(y=np.zeros(20, int)), "at least two classes"),
         (dict(y=np.arange(19) % 2), "inconsistent numbers of samples"),
         (dict(groups=np.zeros(19)), "inconsistent numbers of samples"),
@@ -117,9 +261,25 @@ def test_p_values_count_the_data_among_their_permutations():
     ],
 )
 def test_what_does_not_go_together_is_refused(options, words, rng):
-    y = options.pop("y", np.arange(20) % 2)
+    given = dict(X=rng.standard_normal((20, 2)), y=np.arange(20) % 2) | options
     with pytest.raises(ValueError, match=words):
-        dependence_test(rng.standard_normal((20, 2)), y, **options)
+        dependence_test(**given)
+
+
+def test_the_least_that_is_asked_for_is_enough(rng):
+    X = rng.standard_normal((4, 2))
+    found = dependence_test(X, [0, 1, 0, 1], n_components=2, n_permutations=1)
+    assert found.p_value in (0.5, 1.0)
+    assert dependence_test(X, [0, 1, 0, 1], method="split", n_permutations=0).n == 4
+
+
+def test_columns_are_compared_by_their_variances_and_in_double_precision(rng):
+    X, y = scale(rng.standard_normal((20, 2))), np.arange(20) % 2
+    dependence_test(X * [9, 1], y)  # 98.8 %
+    with pytest.warns(UserWarning, match=r"column 0 of X makes 99.2 % .* before dependence_test"):
+        dependence_test(X * [11, 1], y)
+    single = X.astype("f4")
+    assert dependence_test(single, y).value == dependence_test(single.astype(float), y).value
 
 
 def test_unbiased_alignment_of_random_features_is_near_zero(rng):

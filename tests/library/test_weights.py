@@ -9,8 +9,15 @@ from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ismlit import ResponseIKDR, SupervisedIKDR, label_gamma, median_distance, response_gamma
-from ismlit.estimators.weights import row_weights
+from ismlit import (
+    ResponseIKDR,
+    SupervisedIKDR,
+    label_gamma,
+    median_distance,
+    normalized_hsic,
+    response_gamma,
+)
+from ismlit.estimators.weights import row_weights, weighted_agreement
 from ismlit.geometry.frames import projector_distance
 from ismlit.targets import slice_starts
 
@@ -175,6 +182,7 @@ BALANCED = "balanced"
         ([1, 3, 2, 0], BALANCED, "aabc", [0.75, 2.25, 3, 0]),  # a class of weight 0 is none
         ([0, 4, 2, 0, 3], BALANCED, "aabca", [0, 18 / 7, 4.5, 0, 13.5 / 7]),
         ([2, 2, 0], BALANCED, "aab", [2, 2, 0]),
+        ([0.1, 0.1, 0.4], BALANCED, "aab", [0.15, 0.15, 0.3]),
     ],
 )
 def test_the_weight_of_a_row_is_its_own_times_that_of_its_class(
@@ -192,6 +200,7 @@ def test_the_weight_of_a_row_is_its_own_times_that_of_its_class(
     ("sample_weight", "class_weight", "words"),
     [
         ([1, -0.5, 1, 1], None, "must be at least 0, got -0.5 for row 1"),
+        ([1, -0.5, -3, 1], None, "must be at least 0, got -0.5 for row 1"),
         ([1, 1, 1, -2], {0: 1.0}, "must be at least 0, got -2 for row 3"),
         ([1, np.nan, 1, 1], None, "sample_weight contains NaN"),
         ([1, np.inf, 1, 1], None, "sample_weight contains infinity"),
@@ -209,6 +218,23 @@ def test_weights_of_rows_and_of_classes_that_break_a_rule_are_refused(
 ):
     with pytest.raises(ValueError, match=words):
         row_weights(sample_weight, class_weight, np.zeros((4, 1)), np.array([0, 0, 1, 1]))
+
+
+def test_weights_in_single_precision_are_taken_in_double():
+    w = np.array([0.1, 2.0, 0.3], dtype=np.float32)
+    found = row_weights(w, None, np.zeros((3, 1), np.float32), np.arange(3))
+    assert found.dtype == np.float64 and np.array_equal(found, w)
+
+
+def test_the_agreement_of_rows_with_weights_is_that_of_repeated_rows(rows, rng):
+    """And 0 where one matrix is constant, or the other, or both."""
+    X, y, w = rows
+    K, L, flat = X @ X.T, (y[:, None] == y) * 1.0, np.full((60, 60), 0.3)
+    again = np.ix_(*[np.repeat(np.arange(60), w)] * 2)
+    assert weighted_agreement(K, L, w) == pytest.approx(normalized_hsic(K[again], L[again]))
+    assert weighted_agreement(K, L, 0.1 * w) == pytest.approx(weighted_agreement(K, L, w))
+    for one, other in ((K, flat), (flat, L), (flat, flat)):
+        assert weighted_agreement(one, other, rng.uniform(0.1, 2, 60)) == 0.0
 
 
 def test_weights_are_not_written_into_the_caller_s_array():

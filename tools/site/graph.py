@@ -94,7 +94,7 @@ def data(view, known):
             uses=list(c.uses),
             used=list(used_by(c.id)),
             wrong=wrong_below(c.id),
-            cell=next((address for address, _, _ in view.checked_at(c)), ""),
+            cell=next((address for address, *_ in view.checked_at(c)), ""),
         )
         for c in ledger().values()
     }

@@ -20,7 +20,7 @@ from docutils import nodes
 from ismlit_book import files
 from ismlit_book.experiments import report
 from ismlit_book.figures.verdict_bar import bar
-from ismlit_book.record.cells import cells, known, notebooks, proofs
+from ismlit_book.record.cells import cells, known, notebooks, proofs, used_at
 from ismlit_book.record.evidence import KNOWN
 from ismlit_book.record.ledger import (
     KINDS,
@@ -38,6 +38,7 @@ from ismlit_book.record.ledger import (
     used_by,
     wrong_below,
 )
+from ismlit_book.record.origins import ORIGINS, names_read, origin, tables_read
 from ismlit_book.record.tables import results
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -97,12 +98,13 @@ class Verdicts:
         return f"{self.up}claims/{quote(claim_id)}.html"
 
     def checked_at(self, claim):
-        """[(address, where, code)] of the cells that check a claim."""
+        """[(address, where, code, what it uses from above)] of the cells that check a claim."""
         found = []
         for place in _cells().get(claim.id, []):
             page = place.path.with_suffix(".html").as_posix()
             where = " › ".join(dict.fromkeys((_titles()[place.path], place.heading)))
-            found.append((f"{self.up}{page}#check-{claim.id}", where, place.source))
+            address = f"{self.up}{page}#check-{claim.id}"
+            found.append((address, where, place.source, used_at(place)))
         return found
 
     def part(self, template, **values):
@@ -113,8 +115,11 @@ class Verdicts:
     def claim(self, claim_id, code=()):
         """All about one claim; `code` has (name, address) of what implements it."""
         c = ledger()[claim_id]
-        links = dict(used=used_by(c.id), wrong=wrong_below(c.id), code=code)
-        return self.part("claim.html.j2", c=c, highlight=_highlight, **links)
+        links = dict(
+            used=used_by(c.id), wrong=wrong_below(c.id), reads=tables_read(c.id), code=code
+        )
+        show = dict(highlight=_highlight, origin=origin, origins=ORIGINS)
+        return self.part("claim.html.j2", c=c, **show, **links)
 
 
 def heading(claim_id, most=72):
@@ -163,7 +168,7 @@ def _highlight(source):
 
 @cache
 def implementations():
-    """For each claim, the functions and classes whose docstrings name it or that its cell calls."""
+    """For each claim, what its check calls of the library, and whose docstrings name it."""
     found = {}
     packages = Path(ismlit.__file__).parent, files.data()
     for path in (path for package in packages for path in sorted(package.rglob("*.py"))):
@@ -174,8 +179,9 @@ def implementations():
             mentions = (formulas.named(match[0]) for match in formulas.CLAIM.finditer(doc))
             for claim_id in dict.fromkeys(filter(None, mentions)):
                 found.setdefault(claim_id, []).append(name)
-    for name, claims in behind(cells()).items():
-        for claim_id in claims:
+    for claim_id in cells():
+        read = names_read(claim_id)
+        for name in filter(read.__contains__, ismlit.__all__):
             home = ismlit._MODULE_OF.get(name, "datasets")
             found.setdefault(claim_id, []).append(f"ismlit.{home}.{name}".replace("._named", ""))
     return found

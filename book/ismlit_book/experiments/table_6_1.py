@@ -7,6 +7,7 @@ those of the training part, and (as the published runs did) by its own.
 """
 
 import warnings
+from bisect import bisect
 from functools import partial
 from time import perf_counter
 
@@ -305,6 +306,8 @@ MARGIN = {key: (0.03, 0.0) for key in CELLS} | {
     "CE": (0.03, 0.15),
 }
 """What other folds, features and steps may change: a least margin, and a share of the number."""
+SHARES = ("train", "test", "H")
+"""The columns between 0 and 1."""
 SPREAD = dict.fromkeys(CELLS, (0.1, 0.0)) | {
     "L": (1.0, 0.0),
     "sigma": (0.0, 0.15),
@@ -358,6 +361,20 @@ def near(found, row, key):
     if not here:
         return False
     return bool(abs(np.mean(here) - float(row[key])) <= allowed(found, row, key))
+
+
+def would_pass(found, row, key):
+    """The least and the largest number that would come out in the place of the printed one.
+
+    Both have its digits, and are none below 0 nor, of a share, above 1.
+    """
+    digits = len(row[key].partition(".")[2])
+    here, unit = round(float(row[key]) * 10**digits), 10**-digits
+    end = 10**digits if key in SHARES else 10 * here + 10 ** (digits + 1)
+    misses = lambda k: not near(found, row | {key: str(k * unit)}, key)
+    above = bisect(range(here, end + 1), False, key=misses)
+    below = bisect(range(here, -1, -1), False, key=misses)
+    return tuple(f"{k * unit:.{digits}f}" for k in (here - below + 1, here + above - 1))
 
 
 def judge(row, reading, stored, program):

@@ -68,6 +68,9 @@ def of_knet(claim_id):
             " By the program's other scores: EIG, the part alone, "
             f"{mean(eig['program, part alone'])}; SMA, its start on the part, {mean(sma[START])}."
         )
+    here += (
+        f" Any printed number within {WORDS[int(table_4_2.MARGIN)]} points would come out as well."
+    )
     found = dict(here=here)
     if claim_id == "tab-4.2-wine":
         found |= dict(kept=mean(eig["program, other networks"]))

@@ -43,7 +43,7 @@ def of_a_network(claim_id):
 
 
 def _within_the_margins(row, found, keys):
-    """Of the cells that come out, those with other digits than printed; two with deviations."""
+    """Of the cells that come out, those with other digits than printed; and what would, too."""
     told = []
     for key in keys:
         digits = len(row[key].partition(".")[2])
@@ -52,13 +52,20 @@ def _within_the_margins(row, found, keys):
         if value != row[key]:
             several = len(values) > 1 and key in ("test", "MSE")
             spread = f" ± {np.std(values):.{digits}f}" if several else ""
-            margin = table_6_1.allowed(found, row, key)
-            margin = f"({margin:.0f})" if margin >= 10 else f"({margin:.2g})"
-            told.append(f"${key} {value}$" if len(key) == 1 else f"{key} {value}{spread}")
-            told[-1] += f" {margin}"
-    *first, last = told or [""]
-    listed = f"{', '.join(first)} and {last}" if first else last
-    return [f"Within the page's margins, in brackets, here: {listed}."] if told else []
+            told.append(_cell(key, f"{value}{spread}"))
+    ranges = [_cell(key, " to ".join(table_6_1.would_pass(found, row, key))) for key in keys]
+    here = [f"Within the page's margins, here: {_listed(told)}."] if told else []
+    return [*here, f"Printed values that would come out as well: {_listed(ranges)}."]
+
+
+def _cell(key, said):
+    """A column and what is said of it, letters as formulas."""
+    return f"${key}$ {said}" if len(key) == 1 else f"{key} {said}"
+
+
+def _listed(parts):
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 # ---------------------------------------------------------------- Table D.7

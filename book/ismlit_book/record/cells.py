@@ -1,6 +1,5 @@
 """Which cell of which notebook checks a claim, and running it again."""
 
-import ast
 import contextlib
 import io
 import json
@@ -14,13 +13,7 @@ from ismlit_book.files import pages
 from ismlit_book.record.checking import CHECKED, NUMBERS
 from ismlit_book.record.evidence import GENERAL, KNOWN
 from ismlit_book.record.ledger import SCOPES, VERDICTS, ClaimError, ledger
-
-
-def checked(source):
-    """Ids named in calls of ``check`` in a cell's code."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "check":
-            yield from (a.value for a in node.args if isinstance(a, ast.Constant))
+from ismlit_book.record.slices import checked, statements, used_by_cell
 
 
 def notebooks():
@@ -31,26 +24,40 @@ def notebooks():
 
 
 class Place(NamedTuple):
-    """A cell: its notebook within the book, the heading above it, and its code."""
+    """A cell: its notebook within the book, the heading above it, its code, which code cell."""
 
     path: Path
     heading: str
     source: str
+    number: int
 
 
 def cells():
     """For each claim id, the places where ``check`` is called on it."""
     found = {}
     for path, notebook in notebooks():
-        heading = ""
+        heading, number = "", -1
         for cell in notebook["cells"]:
             source = "".join(cell["source"])
             if cell["cell_type"] == "markdown":
                 heading = (re.findall(r"^#+ +(.*)$", source, re.M) or [heading])[-1]
                 continue
+            number += 1
             for claim_id in checked(source):
-                found.setdefault(claim_id, []).append(Place(path, heading, source))
+                found.setdefault(claim_id, []).append(Place(path, heading, source, number))
     return found
+
+
+@cache
+def code_of(path):
+    """The statements of a notebook of the book; see `slices.statements`."""
+    return statements(json.loads((pages() / path).read_text(encoding="utf-8")))
+
+
+@cache
+def used_at(place):
+    """The code above the cell of a `Place` that the cell uses."""
+    return used_by_cell(code_of(place.path), place.number)
 
 
 # ---------------------------------------------------------------- how a claim is known
@@ -150,9 +157,9 @@ def link(place):
 def rerun(claim_id):
     """Run the notebooks that check a claim, each up to its cell; what they print is shown.
 
-    Below it stands what was compared. The cells run in this process, one after the other, in a
-    fresh namespace and without windows for figures. An outcome that contradicts the ledger raises,
-    as in the book.
+    Below it stands in a line what was compared, and the steps of a proof. The cells run in this
+    process, one after the other, in a fresh namespace and without windows for figures. An outcome
+    that contradicts the ledger raises, as in the book.
 
     Raises
     ------
@@ -193,6 +200,10 @@ def _run_up_to(claim_id, path, sources):
             exec(compile(source, f"{path}, cell {i + 1}", "exec"), names)
         plt.close("all")
         for _, evidence, beside in (c for c in CHECKED if c[0] == claim_id):
-            lines = [f"  {line}" for piece in evidence for line in piece.lines()]
-            lines += [f"  beside it, {line}" for piece in beside for line in piece.lines()]
-            print("\n".join([f"{claim_id}: compared was", *lines]))
+            lines = [[*piece.lines()] for piece in evidence]
+            lines += [
+                [f"beside it, {first}", *more] for first, *more in (p.lines() for p in beside)
+            ]
+            print(f"{claim_id}: compared: " + " · ".join(first for first, *_ in lines))
+            for _, *steps in lines:
+                print(*steps, sep="\n", end="\n" * bool(steps))

@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from ismlit_book.files import data
@@ -128,8 +128,9 @@ class Claim:
     or the reason, its numbers computed; `uses` the ids it builds on; `matters` marks an error that
     changes a conclusion. `scope` is one of `SCOPES`; `slip`, one of `SLIPS`, says what is wrong
     with a printed form; `one_case` why a claim about all cases rests on less than a derivation or
-    a hundred draws. How it is known stands in no row: the cells say it
-    (`ismlit_book.record.cells.known`).
+    a hundred draws. `apart` has claims that it does not use though its check runs their evidence,
+    each with the reason; `ismlit_book.record.origins` compares. How it is known stands in no row:
+    the cells say it (`ismlit_book.record.cells.known`).
     """
 
     id: str
@@ -144,6 +145,7 @@ class Claim:
     scope: str = ""
     slip: str = ""
     one_case: Filled = Filled()
+    apart: dict = field(default_factory=dict)
 
     @property
     def is_ours(self):
@@ -303,8 +305,8 @@ def rests_on(claim_id):
     Examples
     --------
     >>> from ismlit_book.record.ledger import rests_on
-    >>> sorted(rests_on("eq-5.3"))
-    ['eq-5.1', 'eq-5.2']
+    >>> {"eq-5.1", "eq-5.2"} <= rests_on("eq-5.3")
+    True
     """
     found, waiting = set(), list(ledger()[claim_id].uses)
     while waiting:
