@@ -164,7 +164,7 @@ class FeatureProblem(Samples):
         return Problem(self.X[rows], self.gamma.on(rows), self.kernel, self.n_jobs)
 
     def near(self, W):
-        """Return the problem whose frames are turned towards that of W.
+        """Return the problem whose frames are turned towards the axes of the samples seen by W.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class FeatureProblem(Samples):
         Returns
         -------
         FeatureProblem
-            With W as its anchor.
+            With a frame of the same span as its anchor.
 
         Raises
         ------
@@ -188,7 +188,7 @@ class FeatureProblem(Samples):
                 f"{self.kernel!r} is constant between any two projected samples to rounding: use "
                 "a bandwidth near their distances (median_distance)"
             )
-        return replace(self, anchor=W)
+        return replace(self, anchor=W @ _own_axes(self.X @ W))
 
     def phi_0(self):
         """Return Phi at W = 0, which is exact.
@@ -381,6 +381,13 @@ class FeatureProblem(Samples):
         by_column = (F.T @ moments.reshape(len(F), -1)).reshape(len(s), *moments.shape[1:])
         side = by_column.transpose(1, 0, 2).reshape(self.d, -1)  # (d, r 2m)
         return (side * np.repeat(s, moments.shape[2])) @ side.T
+
+
+def _own_axes(z):
+    """The rotation (q, q) of projected rows to their principal axes, each skewed to the right."""
+    z = (z - z.mean(axis=0)).astype(float)
+    axes = eigh(z.T @ z)[1][:, ::-1]
+    return axes * np.where(np.sum((z @ axes) ** 3, axis=0) < 0, -1.0, 1.0)
 
 
 def even_frequencies(q: int, m: int, seed: Any) -> np.ndarray:

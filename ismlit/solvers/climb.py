@@ -21,7 +21,7 @@ from ismlit.geometry.frames import (
 )
 from ismlit.geometry.second_order import Scaling, SecondOrder
 from ismlit.grams import ConstantKernelError
-from ismlit.objectives.protocol import TwiceDifferentiable
+from ismlit.objectives.protocol import Smooth, TwiceDifferentiable
 from ismlit.solvers.lbfgs import Memory
 from ismlit.solvers.result import ISMResult
 from ismlit.solvers.starts import Starts, look_around, starting_point
@@ -63,14 +63,33 @@ class Escape:
 
 ROUNDS = 5  # Times at most that an approximation is made anew at the end of a climb, ...
 CLOSE = 0.5  # ... where the cosine of the largest angle between end and start is below this.
-NOTHING_TO_LEARN = (
-    "nothing can be learnt at the start, where Phi is zero: either Gamma is 0, since all rows have "
-    "the same target, or {!r} is constant on this data (a bandwidth far below the distances "
-    "underflows; median_distance(X) is a usual one)"
-)
 QUASI_NEWTON, SHIFT, ESCAPE = QuasiNewton(), Shift(), Escape()
 START_CLIMB = dict(tol=1e-3, max_iter=100)
 """Options of a climb that need not arrive: it only has to show which maximum it is near."""
+
+
+def require_slope(problem: Smooth, J: float, size: float) -> None:
+    """Refuse a start from which nothing can be learnt.
+
+    Parameters
+    ----------
+    problem : Smooth
+        What is maximised.
+    J, size : float
+        The objective at the start, and the norm of Phi there.
+
+    Raises
+    ------
+    ConstantKernelError
+        If Phi is zero.
+    """
+    if size <= 1e-60 * abs(J):  # what an underflow leaves of a kernel
+        raise ConstantKernelError(
+            "nothing can be learnt at the start, where Phi is zero: either Gamma is 0, since all "
+            f"rows have the same target, or {getattr(problem, 'kernel', problem)!r} is constant on "
+            "this data (a bandwidth far below the distances underflows; median_distance(X) is a "
+            "usual one)"
+        )
 
 
 def attainable(tol: float, dtype: DTypeLike) -> float:
@@ -217,8 +236,7 @@ class SolverState:
         self.tol = attainable(tol, problem.dtype)
         self.n_start_passes = problem.count.passes - before
         self.start, self.point = W, Point.measured(problem, W)
-        if self.point.size <= 1e-60 * abs(self.point.J):  # what an underflow leaves of a kernel
-            raise ConstantKernelError(NOTHING_TO_LEARN.format(getattr(problem, "kernel", problem)))
+        require_slope(problem, self.point.J, self.point.size)
         eps = float(np.finfo(problem.dtype).eps)
         # The rounding of J is that of its n^2 terms, which are independent, and of the sum.
         size = max(abs(self.point.J), float(np.linalg.norm(self.point.phi)))
@@ -379,7 +397,8 @@ class SolverState:
                 return end
             self.problem, self.start = near, self.point.W
             self.forget()
-            self.move(self.trial(self.start))
+            self.point, self.curvature, self.n_iter = self.trial(self.start), None, self.n_iter + 1
+            self._record(movement=0.0, shift=0.0)
         return end
 
     def to_a_maximum(self, escape: bool) -> tuple[bool, str]:

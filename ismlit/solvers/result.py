@@ -33,7 +33,8 @@ class ISMResult:
         each count one); how many of them chose the start, and tested the second-order condition.
     history : dict of equal-length arrays
         Per accepted point: ``objective``, ``passes`` (made so far), and from `ism` also
-        ``residual``, ``shift``, ``movement`` (||P_new - P||).
+        ``residual``, ``shift``, ``movement`` (||P_new - P||; 0 where random features or landmarks
+        were made anew at the end of a climb, which changes J).
     problem : Problem
         What was solved; `ismlit.certify` reads it.
     curvature : Curvature or None

@@ -114,7 +114,7 @@ PROVOKED = {
     ),
     "a response as a clustering": (
         lambda: KDAC(2).fit(X, X[:, 0]),
-        "fractions, such as .* in row 0.*groups first",
+        "fractions, such as .* in row 0",
     ),
     "a gap, where nothing climbs": (
         lambda: GradientKDR().fit(changed(7, 1, np.nan), Y),

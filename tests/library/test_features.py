@@ -165,7 +165,9 @@ def test_converges_with_more_columns_than_the_labels_determine(seed):
     X = rng.standard_normal((60, d)) + np.pad(2.0 * np.eye(3)[y][:, 1:], ((0, 0), (0, d - 2)))
     q = 2 + seed % (d - 2)
     found = ism(X, label_gamma(y), Gaussian(1.0), q, random_features=128, random_state=0)
-    assert found.converged and np.diff(found.history["objective"]).min() > 0
+    again = found.history["movement"][1:] == 0  # where the features were turned to the end
+    assert found.converged and again.sum() < 5
+    assert np.diff(found.history["objective"])[~again].min() > 0
 
 
 def test_a_count_of_features_is_a_whole_number(data):
@@ -177,7 +179,7 @@ def test_phi_0_is_that_of_the_exact_problem(rng):
     X, y = rng.standard_normal((60, 4)) + 5, np.arange(60) % 3
     for gamma in (label_gamma(y), Gamma(np.eye(3)[y], [1.0, -2.0, 0.5])):  # the other not centred
         problem = FeatureProblem(X, gamma, Gaussian(1.3))
-        assert_allclose(problem.phi_0(), problem.exact.phi_0(), atol=1e-9)
+        assert_allclose(problem.phi_0(), problem.on(slice(None)).phi_0(), atol=1e-9)
 
 
 def test_rows_on_disk_are_not_copied(rng, tmp_path):

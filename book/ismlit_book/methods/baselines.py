@@ -15,7 +15,7 @@ import numpy as np
 from ismlit import ISMResult
 from ismlit.geometry.frames import canonical_frame, first_order_residual, project_out
 from ismlit.objectives.parts import as_problem
-from ismlit.solvers.climb import attainable, first_frame
+from ismlit.solvers.climb import attainable, first_frame, require_slope
 from ismlit.solvers.ism import check_options
 from sklearn.exceptions import ConvergenceWarning
 
@@ -306,8 +306,8 @@ class _Descent:
         self.start = first_frame(problem, q, **{"init": "taylor"} | start)[0].astype(float)
         self.n_start_passes = problem.count.passes - self.before
         J, phi = problem.objective_and_phi(self.start)
-        problem.near(self.start)  # refuses a kernel that is constant on the data
         self.scale = float(np.linalg.norm(phi))
+        require_slope(problem, J, self.scale)
         self.threshold = attainable(tol, problem.dtype) * self.scale
         self.objectives, self.passes = [], []
         self.record(J)
