@@ -188,7 +188,18 @@ class FeatureProblem(Samples):
                 f"{self.kernel!r} is constant between any two projected samples to rounding: use "
                 "a bandwidth near their distances (median_distance)"
             )
-        return replace(self, anchor=W @ _own_axes(self.X @ W))
+        return replace(self, anchor=W @ self._own_axes(W).astype(W.dtype))
+
+    def _own_axes(self, W):
+        """A rotation (q, q) of W that all of its frames agree on.
+
+        To the principal axes of the rows that it sees, each pointing to the class farthest off.
+        """
+        seen = W.T @ self._rows.weighted_scatter(np.ones(len(self._table[0]))) @ W
+        axes = eigh(seen.astype(float))[1][:, ::-1]
+        sums = self._rows.class_sums()[0] @ W @ axes
+        farthest = sums[np.abs(sums).argmax(axis=0), np.arange(len(axes))]
+        return axes * np.where(farthest < 0, -1.0, 1.0)
 
     def phi_0(self):
         """Return Phi at W = 0, which is exact.
@@ -381,13 +392,6 @@ class FeatureProblem(Samples):
         by_column = (F.T @ moments.reshape(len(F), -1)).reshape(len(s), *moments.shape[1:])
         side = by_column.transpose(1, 0, 2).reshape(self.d, -1)  # (d, r 2m)
         return (side * np.repeat(s, moments.shape[2])) @ side.T
-
-
-def _own_axes(z):
-    """The rotation (q, q) of projected rows to their principal axes, each skewed to the right."""
-    z = (z - z.mean(axis=0)).astype(float)
-    axes = eigh(z.T @ z)[1][:, ::-1]
-    return axes * np.where(np.sum((z @ axes) ** 3, axis=0) < 0, -1.0, 1.0)
 
 
 def even_frequencies(q: int, m: int, seed: Any) -> np.ndarray:
