@@ -484,8 +484,8 @@ class LandmarkProblem(_Conditional):
     >>> X = np.random.default_rng(0).standard_normal((400, 3))
     >>> given, W = (X, label_gamma(X[:, 0] > 0), Gaussian(1.0)), np.eye(3)[:, :1]
     >>> few = LandmarkProblem(*given).near(W)
-    >>> len(few.landmarks), round(few.objective(W) / ConditionalProblem(*given).objective(W), 4)
-    (13, 1.0)
+    >>> round(few.objective(W) / ConditionalProblem(*given).objective(W), 4)
+    1.0
     """
 
     landmarks: np.ndarray | None = None
