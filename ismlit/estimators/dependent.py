@@ -51,7 +51,7 @@ class DependentIKDR(Projection):
     bandwidth_scale: float = 1.0
     init: str | np.ndarray = "several"
     balanced: bool = False
-    ridge: float | str = np.inf
+    ridge: float | str = "auto"
     random_features: int | None = None
     tol: float = 1e-6
     max_iter: int = 2000

@@ -43,7 +43,7 @@ class ResponseIKDR(DependentIKDR):
         At least 2. Equal values of y are never parted, so there may be fewer. Of several responses
         each is cut on its own. None: no slices, but a Gaussian kernel of all r responses together,
         each divided by its standard deviation, with the bandwidth sqrt(r).
-    ridge : float or "auto", default=numpy.inf
+    ridge : float or "auto", default="auto"
         As for `SupervisedIKDR`. With a number the response is seen through a Gaussian kernel, as
         with n_slices=None, whatever n_slices.
     callback, verbose, random_state

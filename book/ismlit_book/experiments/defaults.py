@@ -102,11 +102,11 @@ MADE = {
 }
 DRAWS = 4
 LABELLED = REAL | MADE
-THESIS = dict(bandwidth="median", init="taylor")
+THESIS = dict(bandwidth="median", init="taylor", ridge=np.inf)
 REDUCTIONS = {
-    "IKDR": SupervisedIKDR(2),
-    "IKDR, median": SupervisedIKDR(2, bandwidth="median"),
-    "IKDR, Taylor": SupervisedIKDR(2, init="taylor"),
+    "IKDR": SupervisedIKDR(2, ridge=np.inf),
+    "IKDR, median": SupervisedIKDR(2, bandwidth="median", ridge=np.inf),
+    "IKDR, Taylor": SupervisedIKDR(2, init="taylor", ridge=np.inf),
     "IKDR, median, Taylor": SupervisedIKDR(2, **THESIS),
     "LDA": LinearDiscriminantAnalysis(),
     "NCA": NeighborhoodComponentsAnalysis(2, random_state=SEED, max_iter=200),

@@ -71,8 +71,8 @@ def whitened(step):
 
 
 METHODS = {
-    "ResponseIKDR": lambda: neighbours(ResponseIKDR(2, random_state=SEED)),
-    "whitened": lambda: neighbours(whitened(ResponseIKDR(2, random_state=SEED))),
+    "ResponseIKDR": lambda: neighbours(ResponseIKDR(2, ridge=np.inf, random_state=SEED)),
+    "whitened": lambda: neighbours(whitened(ResponseIKDR(2, ridge=np.inf, random_state=SEED))),
     "SIR": lambda: neighbours(SlicedInverseRegression(2)),
     "SAVE": lambda: neighbours(SAVE(2)),
     "gradient KDR": lambda: chosen(neighbours(GradientKDR(2))),

@@ -13,6 +13,7 @@ defaults; folds and preparation are those of `public` and `responses`.
 import warnings
 from functools import partial
 
+import numpy as np
 import pandas as pd
 from ismlit import ResponseIKDR, SupervisedIKDR
 from scipy.io import arff
@@ -38,7 +39,9 @@ METHODS = {
     name: responses.METHODS[name]
     for name in ("ResponseIKDR", "SIR", "PLS", "PCA", public.ALL, "ridge")
 }
-METHODS[WIDE] = lambda: responses.neighbours(ResponseIKDR(2, bandwidth_scale=2, random_state=SEED))
+METHODS[WIDE] = lambda: responses.neighbours(
+    ResponseIKDR(2, bandwidth_scale=2, ridge=np.inf, random_state=SEED)
+)
 
 
 def load(name):

@@ -24,7 +24,7 @@ def same(left, right, tol=1e-10):
 
     Raises
     ------
-    EvidenceError
+    ValueError
         If there is no answer: an array is empty or not finite, or two formulas are neither
         refuted at a point nor shown to be identical.
 
