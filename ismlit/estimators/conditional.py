@@ -30,6 +30,9 @@ QUICK: dict[str, Any] = dict(tol=1e-2, max_iter=60, escape=False)
 def conditional_starts(X, y, narrow, q):
     """Planes to start from: gradients of a regression in their own metric, and SAVE.
 
+    The maximum of HSIC is none of them: where it is far off and rows are few, a higher J is found
+    beside it than beside the true plane.
+
     Parameters
     ----------
     X, y : arrays of n rows
@@ -104,7 +107,7 @@ def _planes(model, X, y, weight, kernel, q):
     w = model._row_weights(weight, X, y)
     X = X - np.average(X, axis=0, weights=w)
     planes = [ism(Problem(X, model._gamma(y, w), kernel), q=q, init="gradient", **QUICK).W]
-    starts = [*planes, *conditional_starts(X, y, model._regression_gamma(y, w, 0.5), q)]
+    starts = conditional_starts(X, y, model._regression_gamma(y, w, 0.5), q)
     problem = conditional_problem(X, model._regression_gamma(y, w), kernel, RIDGE, w)
     return [*planes, climb_from_highest(problem, starts, q=q, **QUICK).W]
 

@@ -17,7 +17,7 @@ from ismlit.bandwidth import as_kernel
 from ismlit.dependence import normalized_hsic
 from ismlit.estimators.base import Projection
 from ismlit.estimators.collections import is_collection, score_collections
-from ismlit.estimators.components import choose_components
+from ismlit.estimators.components import choose_components, standard_error
 from ismlit.estimators.conditional import choose_ridge, climb_from_highest, conditional_starts
 from ismlit.estimators.importance import order_columns
 from ismlit.estimators.linear import FLOATS
@@ -105,17 +105,15 @@ class DependentIKDR(Projection):
     def _solve(self, problem, q, sample_weight=None):
         options = dict(tol=self.tol, max_iter=self.max_iter, callback=self._watched(), q=q)
         start = self._start()
-        is_given = self.ridge_ < np.inf and not isinstance(start, str)
         with warnings.catch_warnings():  # said below, in the name of the estimator
             warnings.simplefilter("ignore", ConvergenceWarning)
-            starts = [start]
-            if not is_given:
+            if self.ridge_ == np.inf:
                 result = ism(problem, init=start, random_state=self.random_state, **options)
-            if self.ridge_ < np.inf:
-                X, y = problem.X, self._target[0]
-                if not is_given:
+            else:
+                X, y, starts = problem.X, self._target[0], [start]
+                if isinstance(start, str):
                     narrow = self._regression_gamma(y, sample_weight, 0.5)
-                    starts = [result.W, *conditional_starts(X, y, narrow, q)]
+                    starts = conditional_starts(X, y, narrow, q)
                 given = X, self._regression_gamma(y, sample_weight), problem.kernel, self.ridge_
                 conditional = conditional_problem(*given, sample_weight)
                 result = climb_from_highest(conditional, starts, **options)
@@ -245,7 +243,12 @@ class DependentIKDR(Projection):
         series = [[highest(same, same), *(highest(order, same) for order in orders)]]
         if weight is not None:
             series.append([series[0][0], *(highest(order, order) for order in orders)])
-        return dict(p_value=max(map(permutation_p_value, series)), n_permutations=N_PERMUTATIONS)
+        p_value, gain = max(map(permutation_p_value, series)), None
+        if self.ridge_scores_ is not None:
+            gains = np.subtract(*self.ridge_scores_[::-1])
+            gain = float(gains.mean()), float(standard_error(gains))
+        chance = dict(p_value=p_value, n_permutations=N_PERMUTATIONS)
+        return chance | dict(ridge=self.ridge_, ridge_gain=gain)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -49,7 +49,8 @@ class SupervisedIKDR(DependentIKDR):
         quarter of the median distance. A search can draw it, as from `scipy.stats.loguniform`.
     init : {"taylor", "gradient", "pca", "random", "several"} or array, default="several"
         Where W starts, see `ismlit.ism`: "several" looks around, "taylor" is the thesis's,
-        "gradient" also notices interactions of columns, whose class means coincide.
+        "gradient" also notices interactions of columns, whose class means coincide. A finite ridge
+        starts at the better of `GradientKDR` in its own metric and `SAVE`, unless it is an array.
     balanced : bool, default=False
         Take H Y (Y'Y)^-1 Y' H in place of HYY'H, so that a class counts by its size and not by
         the square of it. Of two classes it changes nothing: J is then, up to a factor, the squared

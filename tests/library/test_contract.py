@@ -31,10 +31,15 @@ from ismlit import (
 )
 
 ESTIMATORS = {  # the estimator, and what it is told: "labels", "response", "either" or "nothing"
-    "supervised": (SupervisedIKDR(2, init="taylor"), "labels"),
+    "supervised": (SupervisedIKDR(2, init="taylor", ridge=np.inf), "labels"),
+    "conditional": (SupervisedIKDR(2, ridge=0.01), "labels"),
     "features": (SupervisedIKDR(2, init="taylor", random_features=64, random_state=0), "labels"),
-    "response": (ResponseIKDR(2, init="taylor"), "response"),
-    "kernel response": (ResponseIKDR(2, init="taylor", n_slices=None), "response"),
+    "response": (ResponseIKDR(2, init="taylor", ridge=np.inf), "response"),
+    "kernel response": (
+        ResponseIKDR(2, init="taylor", n_slices=None, ridge=np.inf),
+        "response",
+    ),
+    "conditional response": (ResponseIKDR(2, ridge=0.01), "response"),
     "gradient": (GradientKDR(2), "either"),
     "sliced means": (SlicedInverseRegression(2), "either"),
     "sliced variances": (SAVE(2), "either"),
@@ -48,7 +53,7 @@ TOLD = [name for name, (_, told) in ESTIMATORS.items() if told != "nothing"]
 LABELLED = [name for name, (_, told) in ESTIMATORS.items() if told in ("labels", "either")]
 RESPONSES = [name for name, (_, told) in ESTIMATORS.items() if told in ("response", "either")]
 CLOSED = ["gradient", "sliced means", "sliced variances"]
-WEIGHTED = ["supervised", "response", "kernel response"]
+WEIGHTED = ["supervised", "response", "kernel response", "conditional", "conditional response"]
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:component . of:UserWarning"),

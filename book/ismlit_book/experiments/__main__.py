@@ -15,7 +15,7 @@ from ismlit_book.record.tables import store
 TABLES = (
     "table-3.1 alternatives starts table-4.2 program-4.2 hypotheses-4.2 imsat-digits table-4.6 "
     "patience table-5.4 table-5.5 table-6.1 program-6.1 program-6.2 network-scaling cycles scaling "
-    "peers classifiers clusterers defaults public responses unseen planes chance draws"
+    "peers classifiers clusterers defaults public responses unseen planes chance draws ridges"
 ).split()
 """Each is a module of this package, with an underscore for a sign."""
 

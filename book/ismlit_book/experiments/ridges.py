@@ -1,0 +1,127 @@
+"""HSIC, the conditional covariance, and which of the two held-out rows choose.
+
+*models*: six regressions of two of ten columns that the literature on sufficient dimension
+reduction uses, and classes that only two columns together tell apart: the error of the projector,
+on fifty draws. *tables*: the score of nearest neighbours on two components of public tables, on
+five folds, twice.
+"""
+
+from time import process_time
+
+import numpy as np
+from ismlit import SAVE, GradientKDR, ResponseIKDR, SlicedInverseRegression, SupervisedIKDR
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+
+from ismlit_book import loaders
+from ismlit_book.experiments import SEED, clocked, named, several
+
+DRAWS, ROWS = 50, 200
+MODELS = {
+    "ratio": lambda a, b, e: a / (0.5 + (b + 1.5) ** 2) + 0.2 * e,
+    "cosines": lambda a, b, e: np.cos(2 * a) - np.cos(b) + 0.2 * e,
+    "product": lambda a, b, e: a * (a + b + 1) + 0.2 * e,
+    "sign": lambda a, b, e: np.sign(a) * np.log(np.abs(b + 5)) + 0.2 * e,
+    "square": lambda a, b, e: a**2 + b + 0.2 * e,
+    "scale": lambda a, b, e: a + 0.5 * np.exp(b / 2) * e,
+}
+CLASSES = {
+    "xor in 20": (20, 300, lambda a, b: a * b > 0),
+    "xor in 40": (40, 300, lambda a, b: a * b > 0),
+    "xor in 40, 600 rows": (40, 600, lambda a, b: a * b > 0),
+    "rings in 20": (20, 300, lambda a, b: np.hypot(a, b) > np.sqrt(2 * np.log(2))),
+    "rings in 40": (40, 300, lambda a, b: np.hypot(a, b) > np.sqrt(2 * np.log(2))),
+}
+RIDGES = {"HSIC": np.inf, "0.01": 0.01, "chosen": "auto"}
+TABLES = {
+    "iris": load_iris,
+    "wine": load_wine,
+    "breast cancer": load_breast_cancer,
+    "digits, 600 rows": lambda: _first(load_digits(), 600),
+    "cancer, 9 columns": loaders.load_cancer,
+    "divorce": loaders.load_divorce,
+    "diabetes": load_diabetes,
+}
+
+
+def _first(bunch, n):
+    rows = np.random.default_rng(SEED).permutation(len(bunch.data))[:n]
+    bunch.data, bunch.target = bunch.data[rows], bunch.target[rows]
+    return bunch
+
+
+def drawn(name, seed):
+    """X (n, d) standardised, y (n,) and the plane (d, 2) of a model on one draw.
+
+    The columns of a regression are turned, so that no column stands for itself.
+    """
+    rng = np.random.default_rng([seed, 1])
+    if name in CLASSES:
+        d, n, rule = CLASSES[name]
+        X = rng.standard_normal((n, d))
+        return scale(X), rule(X[:, 0], X[:, 1]).astype(int), np.eye(d)[:, :2]
+    latent = rng.standard_normal((ROWS, 10))
+    y = MODELS[name](latent[:, 0], latent[:, 1], rng.standard_normal(ROWS))
+    turned = np.linalg.qr(rng.standard_normal((10, 10)))[0]
+    X = latent @ turned.T
+    return scale(X), y, np.linalg.qr(turned[:, :2] * X.std(axis=0)[:, None])[0]
+
+
+def projector_error(W, plane):
+    """The norm of the difference of two projectors, over 2: 0 for one plane, 1 if orthogonal."""
+    return float(np.linalg.norm(W @ W.T - plane @ plane.T) / 2)
+
+
+def on_a_draw(name, seed):
+    """The error of each method, the ridge that was chosen, and the seconds of HSIC and of both."""
+    X, y, plane = drawn(name, seed)
+    kind = SupervisedIKDR if name in CLASSES else ResponseIKDR
+    errors, seconds = {}, {}
+    for method, ridge in RIDGES.items():
+        model = kind(2, ridge=ridge, random_state=SEED)
+        fitted, seconds[method] = clocked(process_time, model.fit, X, y)
+        errors[method] = projector_error(fitted.W_, plane)
+    others = {
+        "SIR": SlicedInverseRegression(2),
+        "SAVE": SAVE(2),
+        "gradient KDR": GradientKDR(2),
+        "gradient KDR, six turns": GradientKDR(2, n_turns=6),
+    }
+    if name in CLASSES:
+        del others["SIR"]  # one direction of two classes
+    for method, model in others.items():
+        W = clocked(process_time, model.fit, X, y)[0].W_
+        errors[method] = projector_error(np.linalg.qr(W)[0], plane)
+    return {method: round(error, 4) for method, error in errors.items()} | {
+        "is conditional": bool(fitted.ridge_ < np.inf),
+        "times one": round(seconds["chosen"] / seconds["HSIC"], 2),
+    }
+
+
+def on_folds(name, ridge):
+    """Scores of five nearest neighbours on two components, on five folds, twice."""
+    X, y = TABLES[name]().data, TABLES[name]().target
+    classes = name != "diabetes"
+    kind, judge, folds = (
+        (SupervisedIKDR, KNeighborsClassifier(5), RepeatedStratifiedKFold)
+        if classes
+        else (ResponseIKDR, KNeighborsRegressor(5), RepeatedKFold)
+    )
+    scores = []
+    for a, b in folds(n_splits=5, n_repeats=2, random_state=SEED).split(X, y):
+        steps = StandardScaler(), kind(2, ridge=ridge, random_state=SEED), judge
+        model = clocked(process_time, make_pipeline(*steps).fit, X[a], y[a])[0]
+        scores.append(round(float(model.score(X[b], y[b])), 4))
+    return scores
+
+
+def rows(only="", folds=10, jobs=1):
+    """One row a model, of what each draw gave, and one a table, of what each fold gave."""
+    seeds = range(DRAWS if folds > 2 else 2)
+    for (name,) in named(only, MODELS | CLASSES):
+        yield {"model": name} | several(on_a_draw, [(name, seed) for seed in seeds], jobs)
+    for (name,) in named(only, TABLES):
+        yield {"table": name} | {method: on_folds(name, at) for method, at in RIDGES.items()}
