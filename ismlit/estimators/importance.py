@@ -17,6 +17,7 @@ from ismlit.estimators.base import Projection
 from ismlit.estimators.linear import LinearReduction, column_std
 from ismlit.estimators.weights import row_weights
 from ismlit.grams import ConstantKernelError
+from ismlit.messages import warn
 from ismlit.objectives.pairs import alignment
 from ismlit.solvers.ism import ism
 from ismlit.solvers.starts import SAME_HEIGHT, starting_point
@@ -26,6 +27,7 @@ MOST_ROWS = 1000  # The columns are ordered on at most so many rows.
 START_ROWS = 300  # A gradient start takes about so many of them.
 LEAST_UNITS = 6  # Rows, or groups, of a bootstrap: of five there are but 126 different draws.
 SAME_SCORE = 1e-9  # A score that falls by a smaller share has not fallen, but was rounded.
+SAME_ROWS = 1e-5  # Rows are those of the fit if means and spreads differ by a smaller share.
 TRIES = 20  # A draw that cannot be fitted is drawn again, at most so often.
 MOST_STRETCHED = 3.0  # A column whose standard deviation is more times that of the fit is another.
 
@@ -304,6 +306,11 @@ def importance_test(
         If n_permutations is below 1, y is None, or X is not what the model was fitted to: other
         columns, and with `refit` other units or weights.
 
+    Warns
+    -----
+    UserWarning
+        If X holds the rows of the fit, without `refit`.
+
     See Also
     --------
     ismlit.bootstrap_importances : how much importances vary.
@@ -360,7 +367,16 @@ def importance_test(
         observed = _importances(model, None, 0, A, target, w, slice(None))
     else:
         A, target, w = np.asarray(X), np.asarray(y), sample_weight
-        observed = np.full(A.shape[-1], model.score(X, y, **_weights(w)))
+        score: Any = getattr(model, "score")  # noqa: B009
+        observed = np.full(A.shape[-1], score(X, y, **_weights(w)))
+        means, spreads = model.mean_, column_std(A.astype(float), model.mean_, w)
+        near = SAME_ROWS * np.maximum(abs(means), model._std)
+        same_mean = abs(np.average(A.astype(float), axis=0, weights=w) - means) <= near
+        if np.all(same_mean & (abs(spreads - model._std) <= near)):
+            warn(
+                f"X is what {name} was fitted to, so that the p-values are too small, those of "
+                "noise too: pass rows that were held out of the fit, or refit=True"
+            )
     rng = check_random_state(random_state)
     orders = [rng.permutation(len(A)) for _ in range(n_permutations)]
     permuted = partial(_permuted, model, refit, A, target, w, orders)

@@ -173,7 +173,8 @@ def alternate(
     random_state : int, RandomState, optional
         Seed of a random start of W.
     callback : callable, optional
-        Called after every half of an iteration with an object that has W, U and J.
+        Called after every half of an iteration with an object that has W, U and J. If it returns
+        True, the iteration is the last.
 
     Returns
     -------
