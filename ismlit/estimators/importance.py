@@ -362,17 +362,15 @@ def importance_test(
         )
     if not (refit or hasattr(model, "score")):
         raise TypeError(f"{name} has no score: pass refit=True, and the rows that it was fitted to")
+    scored: Any = model
     if refit:
         A, target, w = _as_fitted(model, X, y, sample_weight)
-        observed = _importances(model, None, 0, A, target, w, slice(None))
+        observed = _refitted(model, A, target, w)
     else:
-        A, target, w = np.asarray(X), np.asarray(y), sample_weight
-        score: Any = getattr(model, "score")  # noqa: B009
-        observed = np.full(A.shape[-1], score(X, y, **_weights(w)))
-        means, spreads = model.mean_, column_std(A.astype(float), model.mean_, w)
-        near = SAME_ROWS * np.maximum(abs(means), model._std)
-        same_mean = abs(np.average(A.astype(float), axis=0, weights=w) - means) <= near
-        if np.all(same_mean & (abs(spreads - model._std) <= near)):
+        A, target = np.asarray(X), np.asarray(y)
+        w = None if sample_weight is None else np.asarray(sample_weight)
+        observed = np.full(A.shape[-1], scored.score(X, y, **_weights(w)))
+        if _are_those_of_the_fit(model, A.astype(float), w):
             warn(
                 f"X is what {name} was fitted to, so that the p-values are too small, those of "
                 "noise too: pass rows that were held out of the fit, or refit=True"
@@ -398,13 +396,28 @@ def _permuted(model, refit, X, y, weights, orders, column):
         table = X.copy()
         table[:, column] = X[order, column]
         if refit:
-            ends = _importances(model, None, 0, table, y, weights, slice(None))
-            reached.append(ends[column])
+            reached.append(_refitted(model, table, y, weights)[column])
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the score of X has given these warnings
             reached.append(model.score(table, y, **_weights(weights)))
     return reached
+
+
+def _refitted(model, X, y, weights):
+    """The importances of the model fitted to other rows, or the error that this raises."""
+    end = _importances(model, None, 0, X, y, weights, slice(None))
+    if isinstance(end, ValueError):
+        raise end
+    return end
+
+
+def _are_those_of_the_fit(model, X, weights):
+    """Whether rows have the means and the spreads of those that a model was fitted to."""
+    near = SAME_ROWS * np.maximum(abs(model.mean_), model._std)
+    means = np.average(X, axis=0, weights=weights)
+    spreads = column_std(X, means, weights)
+    return bool(np.all(np.maximum(abs(means - model.mean_), abs(spreads - model._std)) <= near))
 
 
 def _weights(sample_weight):

@@ -459,7 +459,7 @@ def test_p_values_of_noise_are_not_small_more_often_than_they_say(rng):
 
 
 def test_the_rows_of_the_fit_give_p_values_that_are_too_small(wine):
-    """Which a warning says, in either precision, and with weights; of other rows nothing is said."""
+    """Which a warning says, in either precision and with weights, and of other rows does not."""
     X, y = wine
     w = np.arange(178) % 3 + 1.0
     words = "X is what SupervisedIKDR was fitted to, so that the p-values are too small"
