@@ -164,6 +164,7 @@ def bootstrap_importances(
 
     See Also
     --------
+    importance_test : a p-value for every column.
     sklearn.inspection.permutation_importance : by what a score loses.
 
     Notes
@@ -182,7 +183,11 @@ def bootstrap_importances(
     noise. Two errors to either side of the importance held the share of the population in 73, 88
     and (noise) 87 % of 157 samples of 100 rows, and in 81, 83 and 89 % of 162 samples of 400: not
     in 95 %. So an importance that is two errors above 0 does not yet tell a column from noise:
-    compare it with those of columns that were permuted before the fit.
+    `importance_test` compares it with those of columns that were permuted.
+
+    With two components, of which the first carries more (shares of the population 0.67, 0.32, 0.01
+    and 0.01, from 3000 rows), importances were 0.60, 0.33, 0.04 and 0.04 in 28 samples of 200 rows,
+    and two errors held the share of the population in 82, 96, 96 and 89 %.
 
     Rows that come in groups, drawn one by one, give errors that are too small: pass ``groups``.
 
@@ -320,12 +325,17 @@ def importance_test(
     Notes
     -----
     The cost is n_features times n_permutations scores of X, each of which grows with the square of
-    the rows (COST_SCORE), or as many fits (COST_FIT): 19 permutations and init="gradient" in the
-    model keep the latter short.
+    the rows (2 ms of one core with 100 rows, 0.16 s with 1000, 3 s with 4000), or as many fits, with
+    all their starts: 19 permutations and init="gradient" in the model keep these short (0.04 s a
+    fit with 100 rows of six columns).
 
     What is tested is that the column is independent of y and of the other columns together. With
     `refit` the p-values are then exact, since the fit treats both tables alike; without it they are
-    where the rows were held out. LEVEL
+    where the rows were held out. Of six normal columns two made the label: in 77 samples of 100
+    rows, and 100 that were held out, 3.6 % of the p-values of noise were at most 0.05, and 100 and
+    97 % of those of the two; on the rows of the fit 55 % of those of noise. With `refit` it was
+    0.8 % of noise, and 97 and 90 % of the two, in 30 samples of 100 rows.
+
     A column correlated with one that counts is not independent of the others: it can have a small
     p-value with no part in y.
 
@@ -347,7 +357,8 @@ def importance_test(
     >>> y = X[:, 1] > 0
     >>> model = SupervisedIKDR(1).fit(X[:100], y[:100])
     >>> test = importance_test(model, X[100:], y[100:], n_permutations=99, random_state=0)
-    >>> test.p_values.round(2)
+    >>> int(test.p_values.argmin()), float(test.p_values.min())
+    (1, 0.01)
     """
     _require_importances(model, "importance_test")
     if n_permutations < 1:
