@@ -325,7 +325,7 @@ def importance_test(
     Notes
     -----
     The cost is n_features times n_permutations scores of X, each of which grows with the square of
-    the rows (2 ms of one core with 100 rows, 0.16 s with 1000, 3 s with 4000), or as many fits, with
+    the rows (2 ms of one core with 100 rows, .16 s with 1000, 3 s with 4000), or as many fits, with
     all their starts: 19 permutations and init="gradient" in the model keep these short (0.04 s a
     fit with 100 rows of six columns).
 
