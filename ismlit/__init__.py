@@ -17,7 +17,7 @@ _HOME = {
     "solvers.ism": ["ism"],
     "solvers.result": ["ISMResult"],
     "solvers.certificate": ["Certificate", "certify"],
-    "estimators.importance": ["bootstrap_importances"],
+    "estimators.importance": ["bootstrap_importances", "importance_test"],
     "estimators.supervised": ["SupervisedIKDR"],
     "estimators.response": ["ResponseIKDR"],
     "estimators.unsupervised": ["UnsupervisedIKDR"],

@@ -4,7 +4,7 @@ from ismlit import datasets
 from ismlit.bandwidth import median_distance
 from ismlit.dependence import cka, hsic, normalized_hsic
 from ismlit.estimators.gradient_kdr import GradientKDR
-from ismlit.estimators.importance import bootstrap_importances
+from ismlit.estimators.importance import bootstrap_importances, importance_test
 from ismlit.estimators.kdac import KDAC
 from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.response import ResponseIKDR
@@ -62,6 +62,7 @@ __all__ = [
     "dependence_test",
     "gram",
     "hsic",
+    "importance_test",
     "ism",
     "label_gamma",
     "median_distance",

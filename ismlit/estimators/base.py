@@ -12,11 +12,11 @@ from typing import ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from ismlit.estimators.collections import is_blocks
-from ismlit.estimators.linear import FLOATS, TRANSFORM_CHUNK, LinearReduction
+from ismlit.estimators.linear import FLOATS, LinearReduction, column_std
 from ismlit.estimators.validation import (
     check_units,
     explain_column,
@@ -46,14 +46,19 @@ def make_callback(estimator, line, seen=lambda at: at):
     Returns
     -------
     callable
-        A function of what the solver passes.
+        A function of what the solver passes. True once the user's callback has returned True,
+        which is then called no more.
     """
 
     def report(at):
+        if getattr(estimator, "_stopped", False):
+            return True
         if estimator.verbose:
             print(f"{type(estimator).__name__}: {line(at)}", flush=True)
-        if estimator.callback is not None:
-            estimator.callback(seen(at))
+        answer = estimator.callback is not None and bool(estimator.callback(seen(at)))
+        if answer and hasattr(estimator, "_stopped"):
+            estimator._stopped = True
+        return answer
 
     return report
 
@@ -152,6 +157,7 @@ class Projection(LinearReduction):
 
         They are looked for among those of a basis (d, rank), None where X varies in all d.
         """
+        self._stopped = False  # by the callback, which this fit has yet to ask
         self._basis = None if basis is None else basis.astype(X.dtype, copy=False)
         self._rank = rank = X.shape[1] if self._basis is None else self._basis.shape[1]
         if not rank:
@@ -185,9 +191,14 @@ class Projection(LinearReduction):
         def seen(at):
             if V is None:
                 return at
-            return SimpleNamespace(W=V @ at.W, U=getattr(at, "U", None), J=at.J)
+            U = getattr(at, "U", None)
+            return SimpleNamespace(W=V @ at.W, U=U, J=at.J, stage=at.stage)
 
-        return make_callback(self, lambda at: f"step {next(steps)}, J = {at.J:.8g}", seen)
+        def line(at):
+            stage = f"step {next(steps)}" if at.stage == "step" else at.stage
+            return f"{stage}, J = {at.J:.8g}"
+
+        return make_callback(self, line, seen)
 
     def _keep(self, result):
         """The result without its problem, which is kept apart: a pickle holds no training data."""
@@ -232,27 +243,6 @@ class Projection(LinearReduction):
                 )
             self.kernel = self.kernel.with_params(**inner)
         return self
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """The share (n_features,) that every column of X has in the projection.
-
-        The norm of a row of ``W_`` times the standard deviation of the column: how far that
-        column alone spreads the projected rows. It depends neither on the basis of the subspace
-        nor on units that make one column large and its weights small. The shares sum to 1.
-
-        See Also
-        --------
-        ismlit.bootstrap_importances : how much they vary from sample to sample.
-
-        Notes
-        -----
-        Columns that say the same each get a part, and together more than one of them alone would:
-        leave copies out before comparing. `bootstrap_importances` gives standard errors.
-        """
-        check_is_fitted(self)
-        sizes = np.linalg.norm(self.W_, axis=1) * self._std
-        return sizes / sizes.sum()
 
     def certificate(self, *, exact: bool = False) -> Certificate:
         """Whether ``W_`` is a local maximum, and beyond chance: tested when first asked, and kept.
@@ -416,33 +406,3 @@ class Projection(LinearReduction):
                 f"{self.W_.shape[1]}: pass what transform(X) gives"
             )
         return (rows @ self.W_.T + self.mean_).astype(rows.dtype, copy=False)
-
-
-def column_std(X, mean, sample_weight=None):
-    """Return the standard deviation of every column, by parts so that no copy of X is made.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Samples in rows.
-    mean : array of shape (d,)
-        The mean of the columns.
-    sample_weight : array of shape (n,), optional
-        How much each row counts.
-
-    Returns
-    -------
-    array of shape (d,)
-        The standard deviations.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.estimators.base import column_std
-    >>> column_std(np.array([[0.0, 1.0], [2.0, 1.0]]), np.array([1.0, 1.0]))
-    array([1., 0.])
-    """
-    weights = np.ones(len(X)) if sample_weight is None else sample_weight
-    parts = gen_batches(len(X), TRANSFORM_CHUNK)
-    total = sum(weights[rows] @ (X[rows] - mean).astype(float) ** 2 for rows in parts)
-    return np.sqrt(total / weights.sum())

@@ -118,7 +118,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
                 value = self._judged(joint.on(rows), found.W, labels[rows], value)
             if best is None or value > best[0]:
                 best = value, joint, found, labels
-            if best[0] > -1 and best[0] >= least:
+            if self._stopped or (best[0] > -1 and best[0] >= least):
                 break
         value, joint, found, labels = best
         self.labels_: np.ndarray = labels

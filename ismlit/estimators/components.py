@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from ismlit.estimators.base import make_callback
 from ismlit.geometry.span import number_of_directions
 
 MOST_COMPONENTS = 10
@@ -22,7 +24,9 @@ def choose_components(model, X, y, sample_weight, rank):
     ----------
     model : estimator with n_components
         Fitted with 1, 2, ... components, at most 10, to five folds, which are shuffled, and hold
-        equally many rows of each class where y holds classes.
+        equally many rows of each class where y holds classes. Its callback gets the W and the
+        score of each of these fits, as J. If it returns True, the dimensions that have been scored
+        on all folds decide; there is 1 component if none has.
     X, y, sample_weight : arrays of n rows
     rank : int
         The number of directions in which X varies.
@@ -70,15 +74,24 @@ def choose_components(model, X, y, sample_weight, rank):
         warnings.simplefilter("ignore")  # what the last fit says is enough
         parts = list(kind(folds, shuffle=True, random_state=0).split(X, y))
         most = min(MOST_COMPONENTS, rank, *(number_of_directions(X[rows]) for rows, _ in parts))
-        scores = []
+        scores = np.empty((0, folds))
+        report = make_callback(model, lambda at: f"{at.stage}, score = {at.J:.4g}", _as_step)
         for q in range(1, most + 1):
             twin = clone(model).set_params(n_components=q, callback=None, verbose=False)
             if twin.ridge == "auto":  # chosen afterwards, for the number of components found
                 twin.set_params(ridge=np.inf)
-            scores.append([_score(twin, X, y, sample_weight, *part) for part in parts])
-            if is_past_the_best(scores):
+            row = []
+            for fold, part in enumerate(parts, 1):
+                fitted = clone(twin)
+                row.append(_score(fitted, X, y, sample_weight, *part))
+                stage = f"n_components = {q}, fold {fold} of {folds}"
+                if report(SimpleNamespace(fitted=fitted, J=row[-1], stage=stage)):
+                    break
+            if len(row) == folds:
+                scores = np.vstack([scores, row])
+            if len(scores) < q or is_past_the_best(scores):
                 break
-    return fewest_within_one_error(scores), np.array(scores)
+    return fewest_within_one_error(scores) if len(scores) else 1, scores
 
 
 def standard_error(scores):
@@ -149,8 +162,13 @@ def fewest_within_one_error(scores):
     return int(np.flatnonzero(means >= means[best] - standard_error(scores[best]))[0]) + 1
 
 
+def _as_step(at):
+    """What the user's callback gets of a model that was scored."""
+    return SimpleNamespace(W=at.fitted.W_, J=at.J, stage=at.stage)
+
+
 def _score(model, X, y, sample_weight, train, test):
     """What a model scores on the rows `test` that was fitted to the rows `train`."""
     weights = [None if sample_weight is None else sample_weight[rows] for rows in (train, test)]
-    fitted = clone(model).fit(X[train], y[train], sample_weight=weights[0])
-    return fitted.score(X[test], y[test], sample_weight=weights[1])
+    model.fit(X[train], y[train], sample_weight=weights[0])
+    return model.score(X[test], y[test], sample_weight=weights[1])

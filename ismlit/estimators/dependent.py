@@ -28,6 +28,7 @@ from ismlit.geometry.frames import fixed_signs
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Kernel
 from ismlit.memory import require_memory
+from ismlit.messages import warn
 from ismlit.objectives.conditional import conditional_problem
 from ismlit.objectives.features import MOST_CLASSES
 from ismlit.objectives.parts import as_problem
@@ -37,6 +38,7 @@ from ismlit.solvers.permutations import highest_dependence, permutation_p_value
 
 N_PERMUTATIONS = 19  # The fewest with which p can be 0.05.
 CHANCE_ROWS = 1000  # A certificate compares with chance on at most so many rows.
+IDLE = 0.01  # A component that adds less of the dependence carries none to speak of.
 COMPONENTS = rule(WHOLE, NONE, one_of("auto"))
 
 
@@ -126,6 +128,19 @@ class DependentIKDR(Projection):
         self.converged_, self.history_ = result.converged, result.history
         self.n_iter_ = max(result.n_iter, 1)  # the start counts as one
         return self
+
+    def _carried(self):
+        shares = self.dependence_ratio_
+        idle = np.flatnonzero(shares < IDLE)
+        if idle.size:
+            k, name = idle[0], type(self).__name__
+            warn(
+                f"component {k} of {name} carries no dependence (dependence_ratio_ = "
+                f"{shares[k]:.2g}), so that its weights count for next to nothing in "
+                f"feature_importances_: fit {len(shares) - len(idle)} components, or let "
+                'n_components="auto" choose'
+            )
+        return np.maximum(shares, 0)
 
     def _regression_gamma(self, y, sample_weight, width=1.0):
         """Gamma of the target of a regression; `width` is that of the kernel of a response."""

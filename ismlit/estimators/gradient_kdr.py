@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ismlit.estimators.base import all_or_nothing
-from ismlit.estimators.linear import FLOATS, LinearReduction
+from ismlit.estimators.linear import FLOATS, LinearReduction, column_std
 from ismlit.estimators.parameters import POSITIVE, WHOLE, check_parameters
 from ismlit.estimators.validation import check_units, warn_of_a_dominant_column
 from ismlit.gamma import target_factor
@@ -22,6 +22,7 @@ class ClosedFormReduction(LinearReduction):
     """A linear reduction without a climb, of X with a response or with classes."""
 
     _doc_page = "starts"
+    eigenvalues_: np.ndarray
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -37,7 +38,11 @@ class ClosedFormReduction(LinearReduction):
             raise ValueError(f"n_components = {q} must be at most {d}, the columns of X")
         check_units(X)
         self.mean_ = column_means(X)
+        self._std = column_std(X, self.mean_)
         return X - self.mean_, y
+
+    def _carried(self):
+        return np.maximum(self.eigenvalues_, 0)
 
 
 class GradientKDR(ClosedFormReduction):
@@ -147,7 +152,7 @@ class GradientKDR(ClosedFormReduction):
         )
         X, y = self._checked(X, y)
         names = getattr(self, "feature_names_in_", None)
-        warn_of_a_dominant_column(X.std(axis=0), type(self).__name__, names)
+        warn_of_a_dominant_column(self._std, type(self).__name__, names)
         F = target_factor(y)
         self.eigenvalues_, W = gradient_plane(
             X,

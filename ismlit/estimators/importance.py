@@ -13,9 +13,11 @@ from sklearn.base import clone
 from sklearn.utils import Bunch, check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from ismlit.estimators.base import Projection, column_std
+from ismlit.estimators.base import Projection
+from ismlit.estimators.linear import LinearReduction, column_std
 from ismlit.estimators.weights import row_weights
 from ismlit.grams import ConstantKernelError
+from ismlit.messages import warn
 from ismlit.objectives.pairs import alignment
 from ismlit.solvers.ism import ism
 from ismlit.solvers.starts import SAME_HEIGHT, starting_point
@@ -24,6 +26,8 @@ from ismlit.targets import read_target
 MOST_ROWS = 1000  # The columns are ordered on at most so many rows.
 START_ROWS = 300  # A gradient start takes about so many of them.
 LEAST_UNITS = 6  # Rows, or groups, of a bootstrap: of five there are but 126 different draws.
+SAME_SCORE = 1e-9  # A score that falls by a smaller share has not fallen, but was rounded.
+SAME_ROWS = 1e-5  # Rows are those of the fit if means and spreads differ by a smaller share.
 TRIES = 20  # A draw that cannot be fitted is drawn again, at most so often.
 MOST_STRETCHED = 3.0  # A column whose standard deviation is more times that of the fit is another.
 
@@ -107,7 +111,7 @@ def _best_plane(problem, k):
 
 
 def bootstrap_importances(
-    model: Projection,
+    model: LinearReduction,
     X: ArrayLike,
     y: ArrayLike | None = None,
     *,
@@ -119,8 +123,8 @@ def bootstrap_importances(
 ) -> Bunch:
     """How much ``feature_importances_`` varies where other rows might have been drawn.
 
-    Rows are drawn with replacement, and the model is fitted to them again, from its own ``W_`` and
-    with its own kernel.
+    Rows are drawn with replacement, and the model is fitted to them again, where it climbs from its
+    own ``W_`` and with its own kernel.
 
     Parameters
     ----------
@@ -160,6 +164,7 @@ def bootstrap_importances(
 
     See Also
     --------
+    importance_test : a p-value for every column.
     sklearn.inspection.permutation_importance : by what a score loses.
 
     Notes
@@ -178,7 +183,11 @@ def bootstrap_importances(
     noise. Two errors to either side of the importance held the share of the population in 73, 88
     and (noise) 87 % of 157 samples of 100 rows, and in 81, 83 and 89 % of 162 samples of 400: not
     in 95 %. So an importance that is two errors above 0 does not yet tell a column from noise:
-    compare it with those of columns that were permuted before the fit.
+    `importance_test` compares it with those of columns that were permuted.
+
+    With two components, of which the first carries more (shares of the population 0.67, 0.32, 0.01
+    and 0.01, from 3000 rows), importances were 0.60, 0.33, 0.04 and 0.04 in 28 samples of 200 rows,
+    and two errors held the share of the population in 82, 96, 96 and 89 %.
 
     Rows that come in groups, drawn one by one, give errors that are too small: pass ``groups``.
 
@@ -200,13 +209,7 @@ def bootstrap_importances(
     >>> found.importances.shape, bool(found.importances_std.max() < 0.1)
     ((3, 20), True)
     """
-    if not isinstance(model, Projection):
-        raise TypeError(
-            "bootstrap_importances takes an estimator of ismlit with feature_importances_, got "
-            f"{type(model).__name__}: of a pipeline pass the last step, pipeline[-1], and the rows "
-            "that it was given"
-        )
-    check_is_fitted(model)
+    _require_importances(model, "bootstrap_importances")
     if n_resamples < 2:
         raise ValueError(f"n_resamples must be at least 2, got {n_resamples!r}")
     A, target, w = _as_fitted(model, X, y, sample_weight)
@@ -225,15 +228,17 @@ def bootstrap_importances(
             f"the errors come from draws of {'rows' if groups is None else 'groups'}, of which "
             f"there must be at least {LEAST_UNITS}, got {len(units)}: collect more"
         )
-    fitted = {} if not hasattr(model, "ridge_") else dict(ridge=model.ridge_)
-    fitted |= dict(init=model.W_, n_components=model.W_.shape[1], callback=None, verbose=False)
-    twin = clone(model).set_params(**fitted)
+    twin, kernel = clone(model), None
+    if isinstance(model, Projection):
+        fitted = {} if not hasattr(model, "ridge_") else dict(ridge=model.ridge_)
+        fitted |= dict(init=model.W_, n_components=model.W_.shape[1])
+        twin, kernel = twin.set_params(**fitted), model.kernel_
     rng = check_random_state(random_state)
     found: list[np.ndarray] = []
     for _ in range(TRIES):
         drawn = [rng.randint(len(units), size=len(units)) for _ in range(n_resamples - len(found))]
         rows = [np.concatenate([units[i] for i in draw]) for draw in drawn]
-        fit = partial(_importances, twin, model.kernel_, n_classes, A, target, w)
+        fit = partial(_importances, twin, kernel, n_classes, A, target, w)
         ends = Parallel(n_jobs)(delayed(fit)(some) for some in rows)
         found += [end for end in ends if not isinstance(end, ValueError)]
         if len(found) == n_resamples:
@@ -250,6 +255,196 @@ def bootstrap_importances(
         importances_mean=importances.mean(axis=1),
         importances_std=importances.std(axis=1, ddof=1),
     )
+
+
+def importance_test(
+    model: LinearReduction,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    refit: bool = False,
+    n_permutations: int = 199,
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
+    """Test column by column whether it counts for more than one that has nothing to do with y.
+
+    A column is permuted over the rows, the others and y staying where they are. Either the
+    projection is kept and its score compared, on held-out rows, or the model is fitted again and
+    the importance of the column compared.
+
+    Parameters
+    ----------
+    model : fitted estimator with ``feature_importances_``
+        The last step of a pipeline, not the pipeline. Without `refit` it needs a ``score`` of X
+        and y, as `SupervisedIKDR` and `ResponseIKDR` have.
+    X : array of shape (n_samples, n_features)
+        Scaled as the rows of the fit. Without `refit`: rows that were held out of the fit, or the
+        p-values are too small. With it: the rows of the fit.
+    y : array of shape (n_samples,)
+        Their labels or responses.
+    sample_weight : array of shape (n_samples,), optional
+        Their weights, which stay where they are. With `refit` those of the fit.
+    refit : bool, default=False
+        Whether to fit the model again to every permutation, with all that it searches.
+    n_permutations : int, default=199
+        Of each column. The smallest p-value is one over n_permutations + 1.
+    n_jobs : int, optional
+        Columns at a time, by joblib; one when None.
+    random_state : int, RandomState, optional
+        For the permutations.
+
+    Returns
+    -------
+    Bunch
+        ``p_values`` (n_features,); ``importances`` (n_features, n_permutations), by how much the
+        score, or with `refit` the importance of the column, falls when it is permuted, and
+        ``importances_mean`` and ``importances_std`` (n_features,) as of
+        `sklearn.inspection.permutation_importance`.
+
+    Raises
+    ------
+    TypeError
+        If the model has no ``feature_importances_``, or without `refit` no ``score`` of X and y.
+    ValueError
+        If n_permutations is below 1, y is None, or X is not what the model was fitted to: other
+        columns, and with `refit` other units or weights.
+
+    Warns
+    -----
+    UserWarning
+        If X holds the rows of the fit, without `refit`.
+
+    See Also
+    --------
+    ismlit.bootstrap_importances : how much importances vary.
+    ismlit.dependence_test : whether X as a whole says anything of y.
+    sklearn.inspection.permutation_importance : for the score of any model, without p-values.
+
+    Notes
+    -----
+    The cost is n_features times n_permutations scores of X, each of which grows with the square of
+    the rows (2 ms of one core with 100 rows, .16 s with 1000, 3 s with 4000), or as many fits, with
+    all their starts: 19 permutations and init="gradient" in the model keep these short (0.04 s a
+    fit with 100 rows of six columns).
+
+    What is tested is that the column is independent of y and of the other columns together. With
+    `refit` the p-values are then exact, since the fit treats both tables alike; without it they are
+    where the rows were held out. Of six normal columns two made the label: in 77 samples of 100
+    rows, and 100 that were held out, 3.6 % of the p-values of noise were at most 0.05, and 100 and
+    97 % of those of the two; on the rows of the fit 55 % of those of noise. With `refit` it was
+    0.8 % of noise, and 97 and 90 % of the two, in 30 samples of 100 rows.
+
+    A column correlated with one that counts is not independent of the others: it can have a small
+    p-value with no part in y.
+
+    There are as many p-values as columns: to name those below 0.05, multiply by their number
+    first, or hold them against the rule of Holm (1979).
+
+    References
+    ----------
+    Breiman 2001, Random forests.
+    Altmann, Toloşi, Sander and Lengauer 2010, Permutation importance: a corrected feature
+    importance measure.
+    Phipson and Smyth 2010, Permutation p-values should never be zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ismlit import SupervisedIKDR, importance_test
+    >>> X = np.random.default_rng(0).standard_normal((200, 3))
+    >>> y = X[:, 1] > 0
+    >>> model = SupervisedIKDR(1).fit(X[:100], y[:100])
+    >>> test = importance_test(model, X[100:], y[100:], n_permutations=99, random_state=0)
+    >>> int(test.p_values.argmin()), float(test.p_values.min())
+    (1, 0.01)
+    """
+    _require_importances(model, "importance_test")
+    if n_permutations < 1:
+        raise ValueError(f"n_permutations must be at least 1, got {n_permutations!r}")
+    name = type(model).__name__
+    if y is None:
+        raise ValueError(f"y is None: pass the labels or the response that {name} is to explain")
+    if not model.__sklearn_tags__().target_tags.required:
+        raise TypeError(
+            f"importance_test needs an estimator that explains a y, and {name} finds clusters: "
+            "bootstrap_importances gives the standard errors of its importances"
+        )
+    if not (refit or hasattr(model, "score")):
+        raise TypeError(f"{name} has no score: pass refit=True, and the rows that it was fitted to")
+    scored: Any = model
+    if refit:
+        A, target, w = _as_fitted(model, X, y, sample_weight)
+        observed = _refitted(model, A, target, w)
+    else:
+        A, target = np.asarray(X), np.asarray(y)
+        w = None if sample_weight is None else np.asarray(sample_weight)
+        observed = np.full(A.shape[-1], scored.score(X, y, **_weights(w)))
+        if _are_those_of_the_fit(model, A.astype(float), w):
+            warn(
+                f"X is what {name} was fitted to, so that the p-values are too small, those of "
+                "noise too: pass rows that were held out of the fit, or refit=True"
+            )
+    rng = check_random_state(random_state)
+    orders = [rng.permutation(len(A)) for _ in range(n_permutations)]
+    permuted = partial(_permuted, model, refit, A, target, w, orders)
+    reached = np.array(Parallel(n_jobs)(delayed(permuted)(j) for j in range(A.shape[1])))
+    falls = observed[:, None] - reached
+    not_lower = np.sum(falls <= SAME_SCORE * abs(observed[:, None]), axis=1)
+    return Bunch(
+        p_values=(1 + not_lower) / (1 + n_permutations),
+        importances=falls,
+        importances_mean=falls.mean(axis=1),
+        importances_std=falls.std(axis=1),
+    )
+
+
+def _permuted(model, refit, X, y, weights, orders, column):
+    """The importance of a column, or the score, for every order of its values."""
+    reached = []
+    for order in orders:
+        table = X.copy()
+        table[:, column] = X[order, column]
+        if refit:
+            reached.append(_refitted(model, table, y, weights)[column])
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the score of X has given these warnings
+            reached.append(model.score(table, y, **_weights(weights)))
+    return reached
+
+
+def _refitted(model, X, y, weights):
+    """The importances of the model fitted to other rows, or the error that this raises."""
+    end = _importances(model, None, 0, X, y, weights, slice(None))
+    if isinstance(end, ValueError):
+        raise end
+    return end
+
+
+def _are_those_of_the_fit(model, X, weights):
+    """Whether rows have the means and the spreads of those that a model was fitted to."""
+    near = SAME_ROWS * np.maximum(abs(model.mean_), model._std)
+    means = np.average(X, axis=0, weights=weights)
+    spreads = column_std(X, means, weights)
+    return bool(np.all(np.maximum(abs(means - model.mean_), abs(spreads - model._std)) <= near))
+
+
+def _weights(sample_weight):
+    """The weights as an argument of `fit` and `score`, where there are any."""
+    return {} if sample_weight is None else dict(sample_weight=sample_weight)
+
+
+def _require_importances(model, name):
+    """Refuse a model without importances, in the name of a function."""
+    if not isinstance(model, LinearReduction):
+        raise TypeError(
+            f"{name} takes an estimator of ismlit with feature_importances_, got "
+            f"{type(model).__name__}: of a pipeline pass the last step, pipeline[-1], and the rows "
+            "that it was given"
+        )
+    check_is_fitted(model)
 
 
 def _as_fitted(model, X, y, sample_weight):
@@ -282,16 +477,20 @@ def _as_fitted(model, X, y, sample_weight):
 
 def _importances(model, kernel, n_classes, X, y, weights, rows):
     """The importances of a model fitted to some of the rows, or why there are none."""
-    given = {} if weights is None else dict(sample_weight=weights[rows])
-    twin = clone(model).set_params(kernel=kernel.on(rows), bandwidth="median")
-    if hasattr(twin, "bandwidth_scale"):
-        twin.set_params(bandwidth_scale=1.0)  # the kernel has it
+    given = _weights(None if weights is None else weights[rows])
+    twin = clone(model)
+    if isinstance(model, Projection):
+        twin.set_params(callback=None, verbose=False)
+    if kernel is not None:
+        twin.set_params(kernel=kernel.on(rows), bandwidth="median")
+        if hasattr(twin, "bandwidth_scale"):
+            twin.set_params(bandwidth_scale=1.0)  # the kernel has it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit to all rows has given these warnings
         try:
             twin.fit(X[rows], None if y is None else y[rows], **given)
         except ValueError as error:
             return error
-    if np.size(getattr(twin, "classes_", None)) < n_classes:
-        return ValueError(f"a draw held fewer than the {n_classes} classes of y")
-    return twin.feature_importances_
+        if np.size(getattr(twin, "classes_", None)) < n_classes:
+            return ValueError(f"a draw held fewer than the {n_classes} classes of y")
+        return twin.feature_importances_

@@ -67,7 +67,8 @@ class KDAC(ClusteringIKDR):
     n_jobs : int, optional
         Workers of joblib. None takes as many threads as BLAS would.
     callback : callable, optional
-        Called after every half of an iteration with an object that has W, U and J.
+        Called after every half of an iteration with an object that has W, U and J. If it returns
+        True, the iteration is the last, and no other bandwidth is tried.
     verbose : bool, default=False
         Print a line after every half of an iteration.
     random_state : int, RandomState, optional

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from ismlit.dependence import gram_of_labels
-from ismlit.estimators.base import all_or_nothing, column_std
+from ismlit.estimators.base import all_or_nothing
 from ismlit.estimators.collections import fit_collections, is_blocks, is_collection
 from ismlit.estimators.dependent import COMPONENTS, DependentIKDR
-from ismlit.estimators.linear import FLOATS
+from ismlit.estimators.linear import FLOATS, column_std
 from ismlit.estimators.parameters import NONE, check_parameters, is_integer_at_least, rule
 from ismlit.gamma import Gamma, label_gamma, response_gamma
 from ismlit.grams import column_means, gram

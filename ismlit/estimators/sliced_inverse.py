@@ -33,6 +33,8 @@ class SlicedInverseRegression(ClosedFormReduction):
     W_ : array of shape (n_features, n_components)
         The projected training rows have variance 1 and are uncorrelated; the largest entry of
         each column is positive.
+    eigenvalues_ : array of shape (n_components,)
+        The variance of the slices' means along each column, from 0 to 1.
     mean_ : array of shape (n_features,)
         Subtracted from X before projecting.
     n_features_in_, feature_names_in_
@@ -105,17 +107,19 @@ class SlicedInverseRegression(ClosedFormReduction):
                 "fewer columns, for instance by sklearn.decomposition.PCA",
             )
         whitened = U[:, kept] * np.sqrt(len(X))
-        directions = self._leading([whitened[slices == k] for k in range(len(classes))])
+        values, directions = self._leading([whitened[slices == k] for k in range(len(classes))])
         if directions.shape[1] < self.n_components:
             raise ValueError(
                 f"n_components = {self.n_components} must be at most {directions.shape[1]}: "
                 f"{len(classes)} slices, and X varies in {kept.sum()} directions"
             )
         back = Vt[kept].T / sizes[kept] * np.sqrt(len(X))
+        self.eigenvalues_ = values[: self.n_components]
         self.W_ = fixed_signs(back @ directions[:, : self.n_components])
         return self
 
     def _leading(self, slices):
-        """Of whitened slices the directions (rank, m) in which their means differ, most first."""
+        """The directions (rank, m) in which means of whitened slices differ most, and how much."""
         means = np.array([Z.mean(axis=0) * np.sqrt(len(Z)) for Z in slices])
-        return np.linalg.svd(means, full_matrices=False)[2][: len(slices) - 1].T
+        _, sizes, directions = np.linalg.svd(means, full_matrices=False)
+        return sizes**2 / sum(map(len, slices)), directions[: len(slices) - 1].T

@@ -38,6 +38,8 @@ class SAVE(SlicedInverseRegression):
     W_ : array of shape (n_features, n_components)
         The projected training rows have variance 1 and are uncorrelated; the largest entry of
         each column is positive.
+    eigenvalues_ : array of shape (n_components,)
+        Of the mean of ``(I - Cov)²``, by falling size.
     mean_ : array of shape (n_features,)
         Subtracted from X before projecting.
     n_features_in_, feature_names_in_
@@ -62,7 +64,8 @@ class SAVE(SlicedInverseRegression):
     """
 
     def _leading(self, slices):
-        """Of whitened slices the directions (rank, rank) in which covariances differ most."""
+        """The directions (rank, rank) in which covariances differ most, and by how much."""
         differ = [np.eye(Z.shape[1]) - np.cov(Z.T, bias=True) for Z in slices]
         mean = sum(len(Z) * D @ D for Z, D in zip(slices, differ))
-        return np.linalg.eigh(mean)[1][:, ::-1]
+        values, directions = np.linalg.eigh(mean / sum(map(len, slices)))
+        return values[::-1], directions[:, ::-1]

@@ -80,9 +80,12 @@ class SupervisedIKDR(DependentIKDR):
     n_jobs : int, optional
         Workers of joblib; when None, as many threads as BLAS would use.
     callback : callable, optional
-        Called after every step with an object that has W and J.
+        Called after every step, every start that is tried and every fit that n_components="auto"
+        scores, with an object that has W, J (of a start on the rows on which starts are tried, of
+        "auto" the score) and ``stage``: "step", "start 2 (gradient)" or "n_components = 1, fold 3
+        of 5". If it returns True, the search ends, without a warning, with the best W so far.
     verbose : bool, default=False
-        Print J after every step.
+        Print a line with J wherever `callback` is called.
     random_state : int, RandomState, optional
         For random starts and features.
 
@@ -91,7 +94,7 @@ class SupervisedIKDR(DependentIKDR):
     W_ : array of shape (n_features, n_components)
         Orthonormal columns, in such an order that the first k carry the most dependence; the
         largest entry of each is positive. ``components_`` is W'. The share that every column of X
-        has in it is ``feature_importances_``.
+        has in it, by what the components carry, is ``feature_importances_``.
     dependence_ratio_ : array of shape (n_components,)
         The share of the normalised HSIC on the training rows that each column adds to those before
         it. They sum to 1; a negative one blurs what those before it show.

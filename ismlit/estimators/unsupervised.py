@@ -49,7 +49,8 @@ class UnsupervisedIKDR(ClusteringIKDR):
         Most turns of U and W.
     n_jobs : int, optional
     callback : callable, optional
-        Called after every half-turn with an object that has W, U and J.
+        Called after every half-turn with an object that has W, U and J. If it returns True, the
+        turn is the last, and no other bandwidth is tried.
     verbose : bool, default=False
         Print J after every half-turn.
     random_state : int, RandomState, optional

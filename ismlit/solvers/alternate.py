@@ -22,7 +22,7 @@ from ismlit.objectives.joint import Envelope, JointProblem
 from ismlit.objectives.normalized import NormalizedProblem
 from ismlit.solvers.climb import SolverState
 from ismlit.solvers.ism import ism
-from ismlit.solvers.result import ISMResult
+from ismlit.solvers.result import STOPPED, ISMResult
 
 MANY_ITERATIONS = 8  # Where more iterations than this are to come, W and U are maximised together.
 JOINT_CLIMB: dict[str, Any] = dict(tol=1e-4, max_iter=200)
@@ -121,7 +121,7 @@ class Alternation:
         name : str, default="alternate"
             What the user has called.
         """
-        if not self.converged:
+        if not self.converged and self.message != STOPPED:
             warn(
                 f"{name} did not converge in {self.n_iter} turns: {self.message}",
                 ConvergenceWarning,
@@ -173,7 +173,8 @@ def alternate(
     random_state : int, RandomState, optional
         Seed of a random start of W.
     callback : callable, optional
-        Called after every half of an iteration with an object that has W, U and J.
+        Called after every half of an iteration with an object that has W, U and J. If it returns
+        True, the iteration is the last.
 
     Returns
     -------
@@ -230,7 +231,7 @@ def alternate(
     for _ in range(max_turns):
         turns.update_u(start)
         turns.update_w()
-        if turns.settled:
+        if turns.settled or turns.stopped:
             break
         if turns.is_slow:
             turns.climb()
@@ -243,7 +244,8 @@ class _AlternatingMaximizer:
     """One alternation: the U and W it has come to, and the objective after every half-turn."""
 
     callback: Callable | None = None
-    climbed = False
+    stage = "step"
+    climbed = stopped = False
 
     def __init__(self, joint, k, q, solver, options, freeze, init, tol):
         self.joint, self.k, self.q, self.solver, self.options = joint, k, q, solver, options
@@ -321,7 +323,7 @@ class _AlternatingMaximizer:
         self.J = objective
         self.log.append((objective, self.n_passes))
         if self.callback is not None:
-            self.callback(self)
+            self.stopped = bool(self.callback(self)) or self.stopped
 
     @property
     def n_passes(self):
@@ -376,6 +378,8 @@ class _AlternatingMaximizer:
         """Why the alternation ended, and if it is not taken for converged, why."""
         if converged:
             return "a turn changed the objective by less than tol"
+        if self.stopped:
+            return STOPPED
         what = "fell" if self.gain < 0 else "still rose"
         what = f"in the last one the objective {what} by a share of {abs(self.gain):.1e}"
         if self.n_turns == 1:

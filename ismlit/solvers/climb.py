@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -23,7 +24,7 @@ from ismlit.geometry.second_order import Scaling, SecondOrder
 from ismlit.grams import ConstantKernelError
 from ismlit.objectives.protocol import Smooth, TwiceDifferentiable
 from ismlit.solvers.lbfgs import Memory
-from ismlit.solvers.result import ISMResult
+from ismlit.solvers.result import STOPPED, ISMResult
 from ismlit.solvers.starts import Starts, look_around, starting_point
 
 
@@ -110,7 +111,41 @@ def attainable(tol: float, dtype: DTypeLike) -> float:
     return max(tol, 200 * float(np.finfo(dtype).eps))
 
 
-def first_frame(problem: Any, q: int, init: Any, random_state=None) -> tuple[np.ndarray, Any]:
+def until_true(callback: Callable[[Any], object] | None) -> Callable[[Any], bool] | None:
+    """Make a callback that stays True once it has been True, and then asks no more.
+
+    Parameters
+    ----------
+    callback : callable or None
+        The user's.
+
+    Returns
+    -------
+    callable or None
+        A function of the same argument.
+
+    Examples
+    --------
+    >>> from ismlit.solvers.climb import until_true
+    >>> once = until_true(lambda step: step == 2)
+    >>> [once(step) for step in (1, 2, 3)]
+    [False, True, True]
+    """
+    if callback is None:
+        return None
+    stopped = False
+
+    def watched(at):
+        nonlocal stopped
+        stopped = stopped or bool(callback(at))
+        return stopped
+
+    return watched
+
+
+def first_frame(
+    problem: Any, q: int, init: Any, random_state=None, callback=None
+) -> tuple[np.ndarray, Any]:
     """Return the frame that a solver starts from.
 
     Parameters
@@ -123,6 +158,8 @@ def first_frame(problem: Any, q: int, init: Any, random_state=None) -> tuple[np.
         As for `ism`.
     random_state : int, RandomState, optional
         Seed of a random start.
+    callback : callable, optional
+        As for `look_around`.
 
     Returns
     -------
@@ -139,7 +176,7 @@ def first_frame(problem: Any, q: int, init: Any, random_state=None) -> tuple[np.
         end.to_a_maximum(escape=False)
         return end.point.J, end.point.W
 
-    return look_around(problem, q, random_state, climb)
+    return look_around(problem, q, random_state, climb, callback)
 
 
 class Point:
@@ -158,6 +195,8 @@ class Point:
     phi : array of shape (d, d), optional
         Phi at W.
     """
+
+    stage = "step"
 
     def __init__(self, W: np.ndarray, J: float, gradient: np.ndarray, size: float, phi=None):
         self.W, self.J, self.gradient, self.size, self.phi = W, J, gradient, size, phi
@@ -223,9 +262,10 @@ class SolverState:
     max_iter : int
         The most steps.
     callback : callable, optional
-        Called with every accepted point.
+        Called with every accepted point; the climb ends where it returns True.
     """
 
+    stopped = False
     starts: Starts | None = None
     curvature: Any = None
     log: list
@@ -266,7 +306,7 @@ class SolverState:
         max_iter : int
             The most steps.
         callback : callable or None
-            Called with every accepted point.
+            Called with every start tried and every accepted point; True ends the search.
 
         Returns
         -------
@@ -274,7 +314,7 @@ class SolverState:
             The state.
         """
         before = problem.count.passes
-        W, starts = first_frame(problem, q, init, random_state)
+        W, starts = first_frame(problem, q, init, random_state, callback)
         state = cls(problem.near(W), W, before, tol, max_iter, callback)
         state.starts = starts
         return state
@@ -361,7 +401,7 @@ class SolverState:
         passes = self.problem.count.passes - self.passes_at_start
         self.log.append((self.point.J, passes, self.point.residual, shift, movement))
         if self.callback is not None:
-            self.callback(self.point)
+            self.stopped = bool(self.callback(self.point))
 
     @property
     def stationary(self) -> bool:
@@ -370,8 +410,8 @@ class SolverState:
 
     @property
     def spent(self) -> bool:
-        """Whether all steps allowed are taken."""
-        return self.n_iter >= self.max_iter
+        """Whether no further step is allowed."""
+        return self.stopped or self.n_iter >= self.max_iter
 
     def to_an_end(self, escape: bool) -> tuple[bool, str]:
         """Climb to a maximum, and again where an approximation is good near the start alone.
@@ -418,6 +458,8 @@ class SolverState:
         """
         escape = escape and self.has_hessian
         while True:
+            if self.stopped:
+                return False, STOPPED
             if self.point.size <= self.noise:  # no direction can be read off it, nor a step judged
                 return True, "J is flat here: Phi is nothing but the rounding of J"
             if not self.stationary:

@@ -23,8 +23,8 @@ from ismlit.kernels import Kernel
 from ismlit.messages import warn
 from ismlit.objectives.parts import as_problem
 from ismlit.objectives.protocol import Objective
-from ismlit.solvers.climb import SolverState
-from ismlit.solvers.result import ISMResult
+from ismlit.solvers.climb import SolverState, until_true
+from ismlit.solvers.result import STOPPED, ISMResult
 
 LEAST_SPREAD = 1e-3  # A component says nothing if it varies by less than this share of the largest.
 
@@ -83,7 +83,10 @@ def ism(
     random_state : int, RandomState, optional
         Seed for init="random" and for random features.
     callback : callable, optional
-        Called with every accepted `Point`, the start included.
+        Called with every accepted `Point`, the start included, and with init="several" before
+        that with the end of every start tried: an object that has W, J (on the rows that the
+        starts are tried on) and ``stage``, such as "start 2 (gradient)"; that of a point is "step".
+        If it returns True, the search stops, and the best W so far is the result.
 
     Returns
     -------
@@ -131,9 +134,10 @@ def ism(
     """
     problem = as_problem(X, gamma, kernel, n_jobs, random_features, random_state, q)
     check_options(problem, q, tol, max_iter)
+    watched = until_true(callback)
 
     def solve(objective: Objective, init: str | np.ndarray) -> ISMResult:
-        state = SolverState.begin(objective, q, init, random_state, tol, max_iter, callback)
+        state = SolverState.begin(objective, q, init, random_state, tol, max_iter, watched)
         return state.result(*state.to_an_end(escape))
 
     result = solve_in_span(solve, problem, q, init)
@@ -212,11 +216,11 @@ def warn_unless_converged(
     name : str
         What the user has called.
     result : ISMResult
-        Its result; of one that converged nothing is said.
+        Its result; of one that converged, or that was told to stop, nothing is said.
     hint : str, default="a larger max_iter or tol, or another init"
         What to try.
     """
-    if not result.converged:
+    if not result.converged and result.message != STOPPED:
         warn(
             f"{name} did not converge in {result.n_iter} steps ({result.message}): residual "
             f"{result.residual:.1e}, last movement {result.history['movement'][-1]:.1e}. "

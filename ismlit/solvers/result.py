@@ -10,6 +10,9 @@ from ismlit.geometry.second_order import Curvature
 from ismlit.objectives.protocol import Objective
 from ismlit.solvers.starts import Starts
 
+STOPPED = "the callback returned True"
+"""The message of a solver that was told to stop; the W reached so far is kept."""
+
 
 @dataclass(frozen=True, eq=False)
 class ISMResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -68,7 +69,7 @@ def starting_point(problem, q, init, random_state=None):
     raise ValueError(f"init must be an orthonormal array or one of {INITS}, got {init!r}")
 
 
-def look_around(problem, q, random_state, climb):
+def look_around(problem, q, random_state, climb, callback=None):
     """Return the W that a solve goes on from, by climbs from several starts.
 
     At least six starts are tried, in the order of `START_ORDER`, until three have come to the same
@@ -88,6 +89,9 @@ def look_around(problem, q, random_state, climb):
         Seed of the random starts. Without one they are the same every time.
     climb : callable
         ``climb(problem, W)`` gives the height and the W that it comes to.
+    callback : callable, optional
+        Called with the end of every start: an object that has W, J and stage. If it returns True,
+        the highest end so far is the answer.
 
     Returns
     -------
@@ -102,19 +106,23 @@ def look_around(problem, q, random_state, climb):
         held = len(problem.X)  # of rows in blocks a problem holds some
         view = problem.on(np.sort(rng.permutation(held)[:START_SUBSAMPLE]))
     view, V = in_span(view, q)
-    before, ends = view.count.passes, []
+    before, ends, stopped = view.count.passes, [], False
     for name in START_ORDER:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # Phi_0 may be zero: there are others
             start = _drawn(view, q, rng) if name == "random" else starting_point(view, q, name)
             ends.append(climb(view, start))
+        if callback is not None:
+            J, W = ends[-1]
+            at = dict(W=W if V is None else V @ W, J=J, stage=f"start {len(ends)} ({name})")
+            stopped = callback(SimpleNamespace(**at))
         height = max(J for J, _ in ends)
         agreeing = sum(_reaches(J, height) for J, _ in ends)
-        if agreeing >= ENOUGH_AGREEING and len(ends) >= LEAST_STARTS:
+        if stopped or (agreeing >= ENOUGH_AGREEING and len(ends) >= LEAST_STARTS):
             break
     # Ends within the tolerance are one height: the first of them, whatever their rounding.
     best = next(end for end in ends if _reaches(end[0], height))
-    taken = _best_on_held_out_rows(view, [best, *ends[:2]], climb)
+    taken = best if stopped else _best_on_held_out_rows(view, [best, *ends[:2]], climb)
     agreed = sum(_reaches(J, taken[0]) and _reaches(taken[0], J) for J, _ in ends)
     higher = sum(not _reaches(taken[0], J) for J, _ in ends)
     starts = Starts(len(ends), agreed, higher)
@@ -123,6 +131,8 @@ def look_around(problem, q, random_state, climb):
         return W, starts
     passes = view.count.passes - before
     problem.count.passes += int(np.ceil(passes * (view.n / n) ** 2))
+    if stopped:
+        return W, starts
     if taken is ends[0]:
         start = starting_point(problem, q, "taylor")
         if n <= TAYLOR_ON_ALL_ROWS:

@@ -164,21 +164,30 @@ def test_ridges_are_tried_with_the_number_of_components_that_was_chosen(rng, mon
 
 
 @pytest.mark.parametrize("auto", [dict(n_components="auto"), dict(ridge="auto")])
-def test_what_is_tried_calls_nothing_and_says_nothing(auto, rng, capsys):
-    """One fit is seen: that with what has been chosen."""
+def test_what_is_tried_warns_of_nothing_and_is_seen_by_its_score(auto, rng, capsys):
+    """One fit is seen step by step: that with what has been chosen."""
     X, y, _ = given("labels", rng)
-    said = []
+    said, calls = [], []
 
     def seen(**options):
-        calls = []
+        calls.clear()
         how = dict(init="taylor", max_iter=1, tol=1e-9, verbose=True, callback=calls.append)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model = SupervisedIKDR(**how | options).fit(X, y)
-        said.append((len(calls), [str(one.message) for one in caught], capsys.readouterr().out))
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == len(calls)
+        steps = [at.J for at in calls if at.stage == "step"]
+        said.append((steps, [str(one.message) for one in caught], lines[-len(steps) :]))
         return model
 
     model = seen(**auto)
+    scored = [at for at in calls if at.stage != "step"]
+    scores = model.component_scores_ if "n_components" in auto else np.empty((0, 5))
+    assert_allclose([at.J for at in scored], scores.ravel())
+    sizes = [at.W.shape[1] for at in scored]
+    assert sizes == [q for q in range(1, 1 + len(scores)) for _ in range(5)]
+    assert all(f"n_components = {q}, fold " in at.stage for at, q in zip(scored, sizes))
     seen(n_components=model.n_components_, ridge=model.ridge_)
     assert said[0] == said[1] and min(map(len, said[0][1:])) > 0
 

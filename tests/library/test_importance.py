@@ -12,19 +12,24 @@ from sklearn.preprocessing import scale
 
 from ismlit import (
     KDAC,
+    SAVE,
     Gaussian,
+    GradientKDR,
     Problem,
     RelativeGaussian,
     ResponseIKDR,
     SemiSupervisedIKDR,
+    SlicedInverseRegression,
     SupervisedIKDR,
     UnsupervisedIKDR,
     bootstrap_importances,
     gram,
+    importance_test,
     label_gamma,
     normalized_hsic,
 )
 from ismlit.dependence import double_centre
+from ismlit.estimators.dependent import IDLE
 from ismlit.estimators.importance import order_columns
 from ismlit.geometry.frames import projector_distance
 from ismlit.solvers.starts import SAME_HEIGHT
@@ -115,20 +120,78 @@ def test_importances_are_free_of_the_basis_and_of_units(wine):
     X, y = wine
     model = SupervisedIKDR(2).fit(X, y)
     assert_allclose(model.feature_importances_.sum(), 1)
-    spread = np.linalg.norm((X * X.std(axis=0))[:, :, None] * model.W_, axis=2).std(axis=0)
-    assert spread.argmax() == model.feature_importances_.argmax()
-    by_rows = np.linalg.norm(model.W_, axis=1)
+    assert (model.dependence_ratio_ > 0).all()
+    by_rows = np.linalg.norm(model.W_ * np.sqrt(model.dependence_ratio_), axis=1)
     assert_allclose(model.feature_importances_, by_rows / by_rows.sum(), rtol=1e-10)  # scaled
     twin = SupervisedIKDR(2, init=model.W_, max_iter=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         large = twin.fit(X * ([10.0] + [1.0] * 12), y)
     single = [
-        np.linalg.norm(np.outer(X[:, j] * f, w), axis=1)
+        np.linalg.norm(np.outer(X[:, j] * f, w * np.sqrt(large.dependence_ratio_)), axis=1)
         for j, (f, w) in enumerate(zip([10.0] + [1.0] * 12, large.W_))
     ]
     expected = np.array([np.sqrt(np.mean(column**2)) for column in single])  # X is centred
     assert_allclose(large.feature_importances_, expected / expected.sum(), rtol=1e-10)
+
+
+def with_a_near_constant_column(kind, rng):
+    """Ten normal columns of which the first decides, and one that is constant but in five rows."""
+    X = np.c_[rng.standard_normal((500, 10)), np.arange(500) < 5]
+    y = abs(X[:, 0]) + 0.3 * rng.standard_normal(500)
+    return scale(X), y if kind is ResponseIKDR else y > 1
+
+
+@pytest.mark.parametrize("kind", [SupervisedIKDR, ResponseIKDR])
+def test_a_column_that_carries_nothing_has_no_importance(kind, rng):
+    X, y = with_a_near_constant_column(kind, rng)
+    model = kind(2, init="gradient").fit(X, y)
+    assert model.dependence_ratio_[1] < IDLE
+    words = rf"component 1 of {kind.__name__} carries no dependence .*fit 1 components, or .*auto"
+    with pytest.warns(UserWarning, match=words):
+        importances = model.feature_importances_
+    assert importances[0] > 0.6 and importances[10] < 0.05
+    assert_allclose(
+        importances, kind(1, init=model.W_[:, :1]).fit(X, y).feature_importances_, atol=0.1
+    )
+    bootstrap_importances(model, X, y, n_resamples=2)  # says nothing: warnings are errors here
+
+
+@pytest.mark.parametrize("shares", [[0.7, 0.3], [1.2, -0.2], [0.3, 0.7]])
+def test_importances_are_spreads_of_projections_weighed_by_what_they_carry(shares, wine):
+    X, y = wine
+    model = SupervisedIKDR(2, init="taylor").fit(X, y)
+    model.dependence_ratio_ = np.array(shares)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        importances = model.feature_importances_
+    squares = [
+        sum(max(share, 0) * np.var(X[:, j] * w) for share, w in zip(shares, model.W_[j]))
+        for j in range(13)
+    ]
+    assert_allclose(importances, np.sqrt(squares) / np.sqrt(squares).sum(), rtol=1e-10)
+
+
+def test_importances_of_gradients_are_slopes_times_spreads(rng):
+    X = rng.standard_normal((2000, 4)) * [1, 2, 1, 1]
+    y = X @ [2.0, 0.5, 1.0, 0.0]
+    for kind, error in ((GradientKDR, 0.05), (SlicedInverseRegression, 0.05)):
+        importances = kind(1).fit(X, y).feature_importances_
+        assert_allclose(importances, np.array([2, 1, 1, 0]) / 4, atol=error)
+
+
+def test_eigenvalues_of_slices_are_read_off_the_projected_rows(rng):
+    """Of SIR the variance of the means of slices; of SAVE, in one column, what variances miss."""
+    X = rng.standard_normal((300, 4))
+    y, sizes = np.arange(300) % 3, np.full(3, 1 / 3)
+    X[:, 0] += y
+    X[:, 1] *= 1 + y
+    model = SlicedInverseRegression(2).fit(X, y)
+    means = np.array([model.transform(X)[y == k].mean(axis=0) for k in range(3)])
+    assert_allclose(model.eigenvalues_, sizes @ means**2, rtol=1e-8)
+    single = SAVE(1).fit(X[:, 1:2], y)
+    spreads = np.array([single.transform(X[:, 1:2])[y == k].var() for k in range(3)])
+    assert_allclose(single.eigenvalues_, [sizes @ (1 - spreads) ** 2], rtol=1e-8)
 
 
 def test_columns_can_be_selected(wine):
@@ -197,7 +260,9 @@ def test_bootstrap_refits_are_those_of_rows_drawn_by_hand(name, rng):
         drawn = kinds[draws.randint(len(kinds), size=len(kinds))]
         rows = np.concatenate([np.flatnonzero(groups == int(kind)) for kind in drawn])
         twin.fit(X[rows], y[rows], sample_weight=None if w is None else w[rows])
-        expected.append(twin.feature_importances_)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a component that carries nothing
+            expected.append(twin.feature_importances_)
     assert_allclose(found.importances.T, expected, rtol=1e-6)
     mean = sum(expected) / 3
     assert_allclose(found.importances_mean, mean, rtol=1e-6)
@@ -336,6 +401,109 @@ def test_what_no_bootstrap_can_be_made_of_is_refused(wine):
         bootstrap_importances(model, X, y, n_resamples=1)
     with pytest.raises(ValueError, match="fitted to 13 columns"):
         bootstrap_importances(model, X[:, :5], y)
+
+
+# ---------------------------------------------------------------- p-values
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_p_values_are_those_of_permutations_by_hand(refit, rng):
+    X = rng.standard_normal((60, 3))
+    X[:, 2] = 1.5  # in no projection: no permutation lowers the score, but for rounding
+    y, w = X[:, 0] + 0.5 * rng.standard_normal(60) > 0, rng.uniform(0.5, 2, 60)
+    few = slice(None if refit else 45)
+    model = SupervisedIKDR(1, init="taylor").fit(X[few], y[few], sample_weight=w[few])
+    of = dict(sample_weight=w, n_permutations=9, random_state=3)
+    test = importance_test(model, X, y, refit=refit, **of)
+    draws, expected = np.random.RandomState(3), np.zeros((3, 9))
+    for k in range(9):
+        order = draws.permutation(60)
+        for j in range(3):
+            table = X.copy()
+            table[:, j] = X[order, j]
+            if refit:
+                twin = clone(model).fit(table, y, sample_weight=w)
+                expected[j, k] = (model.feature_importances_ - twin.feature_importances_)[j]
+            else:
+                both = [model.score(one, y, sample_weight=w) for one in (X, table)]
+                expected[j, k] = both[0] - both[1]
+    assert_allclose(test.importances, expected, atol=1e-12)
+    assert_allclose(test.importances_mean, expected.mean(axis=1), atol=1e-12)
+    assert_allclose(test.importances_std, expected.std(axis=1), atol=1e-12)
+    assert_allclose(test.p_values, (1 + (expected <= 1e-9).sum(axis=1)) / 10)
+    assert test.p_values[0] == 0.1 and test.p_values[2] == 1.0
+    assert_allclose(
+        importance_test(model, X, y, refit=refit, n_jobs=2, **of).importances, expected, atol=1e-12
+    )
+
+
+def test_a_score_without_weights_falls_by_normalised_hsic(rng):
+    X, y = rng.standard_normal((50, 2)), np.arange(50) % 2
+    X[:, 0] += y
+    model = SupervisedIKDR(1, init="taylor").fit(X[:40], y[:40])
+    test = importance_test(model, X, y, n_permutations=1, random_state=0)
+    table = X.copy()
+    table[:, 0] = X[np.random.RandomState(0).permutation(50), 0]
+    L = np.equal.outer(y, y).astype(float)
+    both = [normalized_hsic(gram(model.kernel_, A - model.mean_, model.W_), L) for A in (X, table)]
+    assert_allclose(test.importances[0], both[0] - both[1], rtol=1e-8)
+
+
+def test_p_values_of_noise_are_not_small_more_often_than_they_say(rng):
+    """On held-out rows: 60 columns of noise; 9 or more at 0.05 have the probability 0.0028."""
+    small = []
+    for _ in range(15):
+        X = rng.standard_normal((80, 5))
+        y = X[:, 0] > 0
+        model = SupervisedIKDR(1, init="taylor", tol=1e-3).fit(X[:40], y[:40])
+        small += [importance_test(model, X[40:], y[40:], n_permutations=19).p_values <= 0.05]
+    assert np.sum(small, axis=0)[1:].sum() < 9 and np.sum(small, axis=0)[0] > 12
+
+
+def test_the_rows_of_the_fit_give_p_values_that_are_too_small(wine):
+    """Which a warning says, in either precision and with weights, and of other rows does not."""
+    X, y = wine
+    w = np.arange(178) % 3 + 1.0
+    words = "X is what SupervisedIKDR was fitted to, so that the p-values are too small"
+    for table, given in ((X, {}), (X.astype("f4"), {}), (X + 50, dict(sample_weight=w))):
+        model = SupervisedIKDR(1, init="taylor").fit(table, y, **given)
+        with pytest.warns(UserWarning, match=words):
+            importance_test(model, table, y, n_permutations=1, **given)
+        few = {name: weights[1:] for name, weights in given.items()}
+        importance_test(model, table[1:], y[1:], n_permutations=1, **few)
+
+
+def test_what_no_p_value_can_be_given_for_is_refused(wine):
+    X, y = wine
+    model, gradient = SupervisedIKDR(1, init="taylor").fit(X, y), GradientKDR(1).fit(X, y)
+    cases = [
+        (lambda: importance_test(object(), X, y), TypeError, r"importance_test.*pipeline\[-1\]"),
+        (lambda: importance_test(model, X, None), ValueError, "y is None: pass the labels"),
+        (lambda: importance_test(model, X, y, n_permutations=0), ValueError, "least 1, got 0"),
+        (lambda: importance_test(model, X[:, :5], y), ValueError, "13 features"),
+        (lambda: importance_test(model, X * 9, y, refit=True), ValueError, "standard deviation"),
+        (lambda: importance_test(gradient, X, y), TypeError, "has no score: pass refit=True"),
+    ]
+    clusters = UnsupervisedIKDR(3, bandwidth="median", random_state=0).fit(X)
+    for refit in (False, True):
+        ask = lambda refit=refit: importance_test(clusters, X, y, refit=refit)
+        cases.append((ask, TypeError, "UnsupervisedIKDR finds clusters: bootstrap_importances"))
+    for ask, kind, words in cases:
+        with pytest.raises(kind, match=words):
+            ask()
+
+
+@pytest.mark.parametrize("kind", [GradientKDR, SAVE, SlicedInverseRegression])
+def test_closed_forms_have_errors_and_p_values_too(kind, rng):
+    X = rng.standard_normal((200, 3))
+    y = X[:, 1] + X[:, 1] ** 2 + 0.1 * rng.standard_normal(200)
+    model = kind(1).fit(X, y)
+    errors = bootstrap_importances(model, X, y, n_resamples=3, random_state=2)
+    rows = np.random.RandomState(2).randint(200, size=200)
+    expected = clone(model).fit(X[rows], y[rows]).feature_importances_
+    assert_allclose(errors.importances[:, 0], expected, rtol=1e-8)
+    test = importance_test(model, X, y, refit=True, n_permutations=19, random_state=0)
+    assert test.p_values[1] == 0.05
 
 
 # ---------------------------------------------------------------- back to X, and how many

@@ -16,6 +16,7 @@ from ismlit import (
     bootstrap_importances,
     datasets,
     dependence_test,
+    importance_test,
     ism,
     label_gamma,
     median_distance,
@@ -62,6 +63,11 @@ def bootstrap(seed, monkeypatch):
     return bootstrap_importances(model, X, Y, n_resamples=2, random_state=seed).importances
 
 
+def permuted(seed, monkeypatch):
+    model = SupervisedIKDR(1, init="taylor").fit(X[:40], Y[:40])
+    return importance_test(model, X, Y, n_permutations=2, random_state=seed).importances
+
+
 def random_start(model, *given):
     """The W of a fit that makes one step from a random start."""
     return lambda seed, _: model.set_params(random_state=seed).fit(X, *given).W_
@@ -106,6 +112,7 @@ DRAWS = {
     "fit to blocks, slices": slices_of_blocks,
     "random features": lambda s, _: SupervisedIKDR(2, **FEATURES, random_state=s).fit(X, Y).W_,
     "bootstrap_importances": bootstrap,
+    "importance_test": permuted,
     "cluster_rows": lambda s, _: cluster_rows(X, 7, s),
     "cluster_rows_given": lambda s, _: cluster_rows_given(X, 7, np.full(80, -1), s),
     "SupervisedIKDR": random_start(SupervisedIKDR(2, **SHORT), Y),

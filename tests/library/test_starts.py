@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from ismlit.bandwidth import neighbour_distance
 from ismlit.gamma import DenseGamma, guidance_gamma, label_gamma
+from ismlit.geometry.frames import projector_distance
 from ismlit.kernels import Gaussian, Polynomial, RelativeGaussian
 from ismlit.objectives.features import FeatureProblem
 from ismlit.objectives.normalized import NormalizedProblem
@@ -16,6 +17,7 @@ from ismlit.objectives.plain import Problem
 from ismlit.solvers import starts
 from ismlit.solvers.climb import first_frame
 from ismlit.solvers.ism import ism
+from ismlit.solvers.result import STOPPED
 from ismlit.solvers.starts import look_around, starting_point
 
 
@@ -95,6 +97,34 @@ def test_starts_are_tried_until_three_agree_and_none_is_higher(heights, taken, r
     least = max(heights) - starts.SAME_HEIGHT * abs(max(heights))
     assert W is seen[next(k for k, J in enumerate(heights) if J >= least)]  # ties: the first
     assert np.array_equal(seen[0], starting_point(problem, 1, "taylor"))
+
+
+@pytest.mark.parametrize("last", [1, 3, 5])
+def test_a_callback_sees_every_start_and_can_end_the_trial(last, rng):
+    """The highest end so far is taken, and the held-out rows are not asked."""
+    X, y, ends, told = rng.standard_normal((60, 5)), np.arange(60) % 2, [], []
+    problem, heights = Problem(X, label_gamma(y), Gaussian(1.0)), [1.0, 3.0, 2.0, 4.0, 5.0]
+    stop = lambda at: told.append(at) or len(told) == last
+    W, count = look_around(problem, 1, None, made_up(heights, ends), stop)
+    assert count.tried == len(ends) == len(told) == last
+    assert W is ends[int(np.argmax(heights[:last]))]
+    assert [at.J for at in told] == heights[:last]
+    assert all(np.array_equal(at.W, end) for at, end in zip(told, ends))
+    names = ["start 1 (taylor)", "start 2 (gradient)", "start 3 (random)"]
+    assert [at.stage for at in told][:3] == names[:last]
+
+
+@pytest.mark.parametrize("n", [60, 1200])
+def test_a_solver_that_is_told_to_stop_once_keeps_the_best_start(n, rng):
+    """Of many rows, where the starts are tried on some, without another climb."""
+    X, told = rng.standard_normal((n, 4)), []
+    problem = Problem(X, label_gamma(X[:, 0] > 0), Gaussian(1.0))
+    once = lambda at: told.append(at) or len(told) == 2
+    result = ism(problem, q=1, init="several", callback=once)
+    assert len(told) == 2 and result.message == STOPPED and not result.converged
+    assert result.n_iter == 0 and result.starts.tried == 2
+    best = max(told, key=lambda at: at.J)
+    assert projector_distance(best.W, result.W) < 1e-2  # within what counts as one height
 
 
 @pytest.mark.parametrize("misled", [False, True])

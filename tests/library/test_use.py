@@ -35,7 +35,7 @@ from ismlit import (
     label_gamma,
 )
 from ismlit.bandwidth import self_tuning_kernel
-from ismlit.geometry.frames import principal_angles
+from ismlit.geometry.frames import principal_angles, projector_distance
 from ismlit.grams import ConstantKernelError, gram
 
 ALL = {
@@ -280,6 +280,39 @@ def test_a_long_fit_can_be_watched(fitted, wine, capsys):
     fitted(3, bandwidth=1.0, init="taylor", **watching).fit(*wine)
     assert len(heights) >= 2 and heights[-1] == pytest.approx(max(heights))
     assert capsys.readouterr().out.count("J = ") == len(heights)
+
+
+def told_to_stop(model, call, *given):
+    """The model fitted with a callback that returns True once, and what that has been shown."""
+    told = []
+    return model.set_params(callback=lambda at: told.append(at) or len(told) == call).fit(
+        *given
+    ), told
+
+
+def test_a_fit_that_is_told_to_stop_keeps_the_last_step(wine):
+    """And says nothing: warnings are errors here. A second fit goes on to the end."""
+    model, told = told_to_stop(SupervisedIKDR(2, init="random", random_state=0), 3, *wine)
+    assert len(told) == 3 == len(model.history_["objective"]) and model.n_iter_ == 2
+    assert not model.converged_ and model.result_.message == "the callback returned True"
+    assert projector_distance(model.W_, told[-1].W) < 1e-7
+    assert model.set_params(callback=None).fit(*wine).converged_
+
+
+@pytest.mark.parametrize(("call", "q"), [(2, 1), (7, 1), (15, 2)])
+def test_a_search_for_components_that_is_told_to_stop_takes_what_is_scored(call, q, wine):
+    """Of 1, 2, ... components with five scores each; then the first start is the answer."""
+    model, told = told_to_stop(SupervisedIKDR("auto", tol=1e-3), call, *wine)
+    assert len(told) == call and told[-1].stage.startswith("n_components = ")
+    assert len(model.component_scores_) == call // 5 and model.n_components_ == q
+    assert model.result_.starts.tried == 1 and not model.converged_
+
+
+@pytest.mark.parametrize("kind", [UnsupervisedIKDR, KDAC], ids=lambda kind: kind.__name__)
+def test_a_clustering_that_is_told_to_stop_ends_with_the_turn(kind, wine):
+    """And tries no other bandwidth."""
+    model, told = told_to_stop(kind(3, random_state=0), 1, wine[0])
+    assert len(told) == 1 and model.n_iter_ == 1 and len(model.labels_) == 178
 
 
 @pytest.mark.parametrize("fitted", [UnsupervisedIKDR, KDAC], ids=lambda kind: kind.__name__)
