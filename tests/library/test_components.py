@@ -63,14 +63,16 @@ def test_patience_ends_after_two_dimensions_without_a_higher_score(means, is_pas
 def test_auto_tries_dimensions_by_these_two_rules(means, tried, chosen, rng, monkeypatch):
     monkeypatch.setattr(components, "_score", lambda twin, *rest: means[twin.n_components - 1])
     X, y = rng.standard_normal((60, 8)), np.arange(60) % 2
-    model = SupervisedIKDR("auto", init="taylor").fit(X, y)
+    model = SupervisedIKDR("auto", init="taylor", ridge=np.inf).fit(X, y)
     assert model.component_scores_.shape == (tried, 5)
     assert model.n_components_ == model.W_.shape[1] == chosen
 
 
 def test_auto_tries_no_more_than_ten_components(rng, monkeypatch):
     monkeypatch.setattr(components, "_score", lambda twin, *rest: float(twin.n_components))
-    model = SupervisedIKDR("auto", init="taylor").fit(rng.standard_normal((40, 12)), [0, 1] * 20)
+    model = SupervisedIKDR("auto", init="taylor", ridge=np.inf).fit(
+        rng.standard_normal((40, 12)), [0, 1] * 20
+    )
     assert model.n_components_ == 10
 
 
@@ -82,7 +84,7 @@ def test_auto_holds_out_rows_of_every_class(rarest, folds, rng, monkeypatch):
         components, "_score", lambda *given: held_out.append(given[-1]) or len(held_out) * 0.0
     )
     y = np.repeat([0, 1, 2], [25, 30, rarest])
-    SupervisedIKDR("auto", init="taylor").fit(rng.standard_normal((len(y), 3)), y)
+    SupervisedIKDR("auto", init="taylor", ridge=np.inf).fit(rng.standard_normal((len(y), 3)), y)
     first = held_out[:folds]
     assert len(held_out) == 3 * folds  # three dimensions, of equal scores
     assert sorted(np.concatenate(first)) == list(range(len(y)))
@@ -93,14 +95,19 @@ def test_auto_refuses_what_its_folds_cannot_score(rng):
     X = rng.standard_normal((30, 4))
     y = np.array(["often"] * 20 + ["too"] * 9 + ["once"])
     with pytest.raises(ValueError, match="needs two rows, and class once has one: leave it out"):
-        SupervisedIKDR("auto").fit(X, y)
+        SupervisedIKDR("auto", ridge=np.inf).fit(X, y)
     weights = np.r_[np.zeros(8), np.ones(22)]  # a row of weight 0 is none
     with pytest.raises(ValueError, match="class 1 has one"):
-        SupervisedIKDR("auto").fit(X, 1 * (np.arange(30) < 9), sample_weight=weights)
+        SupervisedIKDR("auto", ridge=np.inf).fit(X, 1 * (np.arange(30) < 9), sample_weight=weights)
     for n in (4, 9):
         with pytest.raises(ValueError, match=f"needs 10 rows, and there are {n}: give a number"):
-            ResponseIKDR("auto").fit(X[:n], X[:n, 0])
-    assert ResponseIKDR("auto", n_slices=3).fit(X[:10], X[:10, 0]).component_scores_.shape[1] == 5
+            ResponseIKDR("auto", ridge=np.inf).fit(X[:n], X[:n, 0])
+    assert (
+        ResponseIKDR("auto", n_slices=3, ridge=np.inf)
+        .fit(X[:10], X[:10, 0])
+        .component_scores_.shape[1]
+        == 5
+    )
 
 
 KINDS = {
@@ -174,7 +181,7 @@ def test_what_is_tried_warns_of_nothing_and_is_seen_by_its_score(auto, rng, caps
         how = dict(init="taylor", max_iter=1, tol=1e-9, verbose=True, callback=calls.append)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = SupervisedIKDR(**how | options).fit(X, y)
+            model = SupervisedIKDR(**how | options, ridge=np.inf).fit(X, y)
         lines = capsys.readouterr().out.splitlines()
         assert len(lines) == len(calls)
         steps = [at.J for at in calls if at.stage == "step"]
@@ -196,7 +203,7 @@ def test_no_more_components_are_tried_than_every_fold_has_directions(rng, monkey
     """A column that varies in one row is constant in the fold that holds it out."""
     monkeypatch.setattr(components, "_score", lambda twin, *rest: float(twin.n_components))
     X, y = rng.standard_normal((40, 4)), np.arange(40) % 2
-    fit = lambda X: SupervisedIKDR("auto", init="taylor").fit(X, y).n_components_
+    fit = lambda X: SupervisedIKDR("auto", init="taylor", ridge=np.inf).fit(X, y).n_components_
     assert fit(X) == 4
     assert fit(X * [1, 1, 1, 0]) == 3
     X[:, 3] = np.arange(40) == 7
@@ -208,12 +215,14 @@ def test_the_number_of_components_is_found_by_rows_held_out():
     X = np.random.default_rng(1).standard_normal((240, 6))
     halves = (X[:, 0] > 0).astype(int)
     for y, wanted in ((halves, 1), (halves + 2 * (X[:, 1] > 0), 2)):
-        model = SupervisedIKDR("auto").fit(X, y)
+        model = SupervisedIKDR("auto", ridge=np.inf).fit(X, y)
         assert model.n_components_ == model.W_.shape[1] == wanted
         means = model.component_scores_.mean(axis=1)
         best = means.argmax()
         error = model.component_scores_[best].std(ddof=1) / np.sqrt(5)
         within = [q + 1 for q, mean in enumerate(means) if mean >= means[best] - error]
         assert wanted == min(within)
-    response = ResponseIKDR("auto", init="taylor").fit(X, X[:, 0] + 0.1 * X[:, 1] ** 2)
+    response = ResponseIKDR("auto", init="taylor", ridge=np.inf).fit(
+        X, X[:, 0] + 0.1 * X[:, 1] ** 2
+    )
     assert response.n_components_ == 1 and response.component_scores_.shape[1] == 5

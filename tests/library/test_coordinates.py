@@ -42,9 +42,9 @@ def tables():
 
 TABLES = {name: (scale(X), y) for name, (X, y) in tables().items()}
 PROJECTIONS = {
-    "supervised": lambda **more: SupervisedIKDR(2, **more),
+    "supervised": lambda **more: SupervisedIKDR(2, **more, ridge=np.inf),
     "features": lambda **more: SupervisedIKDR(2, random_features=32, random_state=0, **more),
-    "response": lambda **more: ResponseIKDR(2, **more),
+    "response": lambda **more: ResponseIKDR(2, **more, ridge=np.inf),
     "unsupervised": lambda **more: UnsupervisedIKDR(3, random_state=0, **more),
     "semi": lambda **more: SemiSupervisedIKDR(3, random_state=0, **more),
     "kdac": lambda **more: KDAC(2, 2, random_state=0, **more),
@@ -159,8 +159,8 @@ def test_the_network_answers_as_without_the_columns(table):
 @pytest.mark.parametrize("more", [1, 3, 30])
 def test_columns_without_a_direction_do_not_change_the_bandwidth(more, wine):
     X, y = wine
-    plain = SupervisedIKDR(2).fit(X, y)
-    padded = SupervisedIKDR(2).fit(np.c_[X, np.ones((len(X), more))], y)
+    plain = SupervisedIKDR(2, ridge=np.inf).fit(X, y)
+    padded = SupervisedIKDR(2, ridge=np.inf).fit(np.c_[X, np.ones((len(X), more))], y)
     assert padded.kernel_.sigma == pytest.approx(plain.kernel_.sigma, rel=1e-9)
     assert_allclose(padded.W_[:13], plain.W_, atol=1e-4)
 
@@ -251,7 +251,7 @@ def test_labels_of_any_integer_type(kind):
     assert set(model.transduction_[model.labels_ < 2].tolist()) <= {0, 1}
     nameless = model._names(np.array([2]))[0]
     assert nameless is None if kind == "bool" else nameless == -1
-    assert SupervisedIKDR(1).fit(X, y).classes_.dtype == kind
+    assert SupervisedIKDR(1, ridge=np.inf).fit(X, y).classes_.dtype == kind
     assert KernelDependenceNetwork().fit(X, y).predict(X).dtype == kind
     assert 0 <= KDAC(2, 2, bandwidth="median", random_state=0).fit(X, y).novelty_ <= 1
 
@@ -275,7 +275,7 @@ def test_a_response_with_many_equal_values_is_cut_into_all_slices(share, where, 
     y = X[:, 0].copy()
     usual = {"least": y.min() - 1, "middle": 0.0, "greatest": y.max() + 1}[where]
     y[: int(share * 400)] = usual
-    model = ResponseIKDR(1, n_slices=5).fit(X, y)
+    model = ResponseIKDR(1, n_slices=5, ridge=np.inf).fit(X, y)
     slices = np.bincount(np.searchsorted(model.slices_, y, side="right"))
     assert len(slices) == 5 and slices.min() >= 1
 
@@ -283,7 +283,7 @@ def test_a_response_with_many_equal_values_is_cut_into_all_slices(share, where, 
 def test_two_values_are_two_slices():
     X = np.random.default_rng(0).standard_normal((100, 3))
     y = np.r_[np.ones(3), np.zeros(97)]
-    assert ResponseIKDR(1).fit(X, y).slices_.tolist() == [1.0]
+    assert ResponseIKDR(1, ridge=np.inf).fit(X, y).slices_.tolist() == [1.0]
 
 
 # ---------------------------------------------------------------- bandwidths that hang on rounding
@@ -334,17 +334,20 @@ def test_the_end_of_a_search_turns_with_the_data(seed):
     X = rng.standard_normal((120, 6))
     y = X[:, 0] * X[:, 1] > 0
     turn = np.linalg.qr(rng.standard_normal((6, 6)))[0]
-    plain, turned = SupervisedIKDR(2).fit(X, y), SupervisedIKDR(2).fit(X @ turn, y)
+    plain, turned = (
+        SupervisedIKDR(2, ridge=np.inf).fit(X, y),
+        SupervisedIKDR(2, ridge=np.inf).fit(X @ turn, y),
+    )
     assert turned.result_.objective == pytest.approx(plain.result_.objective, rel=1e-6)
     assert np.linalg.svd(plain.W_.T @ turn @ turned.W_)[1].min() > 0.999
 
 
 def test_a_certificate_says_how_many_starts_agreed(wine):
     X, y = wine
-    certificate = SupervisedIKDR(2).fit(X, y).certificate()
+    certificate = SupervisedIKDR(2, ridge=np.inf).fit(X, y).certificate()
     assert 3 <= certificate.starts.agreed <= certificate.starts.tried <= 10
     assert f"{certificate.starts.agreed} of {certificate.starts.tried} ended here" in str(
         certificate
     )
-    problem = Problem(X, label_gamma(y), SupervisedIKDR(2).fit(X, y).kernel_)
+    problem = Problem(X, label_gamma(y), SupervisedIKDR(2, ridge=np.inf).fit(X, y).kernel_)
     assert certify(problem, np.eye(13)[:, :2]).starts is None

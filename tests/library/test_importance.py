@@ -47,7 +47,7 @@ def test_the_order_of_a_linear_kernel_is_that_of_eigenvalues(rng):
     """J of the first k columns is the sum of the k largest eigenvalues of X'Gamma X in W."""
     X, y = rng.standard_normal((90, 6)), np.arange(90) % 4
     X[:, :3] += np.eye(4)[y][:, :3] * [3, 2, 1]
-    model = SupervisedIKDR(3, kernel="linear").fit(X, y)
+    model = SupervisedIKDR(3, kernel="linear", ridge=np.inf).fit(X, y)
     Y = np.eye(4)[y] - np.eye(4)[y].mean(axis=0)
     values = np.sort(np.linalg.eigvalsh((Y.T @ X).T @ (Y.T @ X)))[::-1][:3]
     Z = model.transform(X)
@@ -110,7 +110,7 @@ def test_the_best_plane_comes_before_the_best_line(rng):
 
 def test_the_span_is_that_of_the_solver(wine):
     X, y = wine
-    model = SupervisedIKDR(3).fit(X, y)
+    model = SupervisedIKDR(3, ridge=np.inf).fit(X, y)
     assert projector_distance(model.W_, model.solved()[1].W) < 1e-12
     assert model.certificate().is_stationary
     assert model.result_.objective == pytest.approx(model.training_problem().objective(model.W_))
@@ -118,12 +118,12 @@ def test_the_span_is_that_of_the_solver(wine):
 
 def test_importances_are_free_of_the_basis_and_of_units(wine):
     X, y = wine
-    model = SupervisedIKDR(2).fit(X, y)
+    model = SupervisedIKDR(2, ridge=np.inf).fit(X, y)
     assert_allclose(model.feature_importances_.sum(), 1)
     assert (model.dependence_ratio_ > 0).all()
     by_rows = np.linalg.norm(model.W_ * np.sqrt(model.dependence_ratio_), axis=1)
     assert_allclose(model.feature_importances_, by_rows / by_rows.sum(), rtol=1e-10)  # scaled
-    twin = SupervisedIKDR(2, init=model.W_, max_iter=1)
+    twin = SupervisedIKDR(2, init=model.W_, max_iter=1, ridge=np.inf)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         large = twin.fit(X * ([10.0] + [1.0] * 12), y)
@@ -160,7 +160,7 @@ def test_a_column_that_carries_nothing_has_no_importance(kind, rng):
 @pytest.mark.parametrize("shares", [[0.7, 0.3], [1.2, -0.2], [0.3, 0.7]])
 def test_importances_are_spreads_of_projections_weighed_by_what_they_carry(shares, wine):
     X, y = wine
-    model = SupervisedIKDR(2, init="taylor").fit(X, y)
+    model = SupervisedIKDR(2, init="taylor", ridge=np.inf).fit(X, y)
     model.dependence_ratio_ = np.array(shares)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -197,7 +197,9 @@ def test_eigenvalues_of_slices_are_read_off_the_projected_rows(rng):
 def test_columns_can_be_selected(wine):
     X, y = wine
     noise = np.random.default_rng(0).standard_normal((178, 13))
-    chosen = SelectFromModel(SupervisedIKDR(2), max_features=13).fit(np.hstack([X, noise]), y)
+    chosen = SelectFromModel(SupervisedIKDR(2, ridge=np.inf), max_features=13).fit(
+        np.hstack([X, noise]), y
+    )
     assert chosen.get_support()[:13].sum() > chosen.get_support()[13:].sum()
 
 
@@ -209,8 +211,10 @@ def test_the_bootstrap_s_errors_are_those_of_fresh_draws():
         X = rng.standard_normal((200, 4))
         return X, X[:, 0] + 0.7 * X[:, 1] + 0.5 * rng.standard_normal(200) > 0
 
-    fresh = [SupervisedIKDR(1).fit(*draw(seed)).feature_importances_ for seed in range(30)]
-    model = SupervisedIKDR(1).fit(*draw(99))
+    fresh = [
+        SupervisedIKDR(1, ridge=np.inf).fit(*draw(seed)).feature_importances_ for seed in range(30)
+    ]
+    model = SupervisedIKDR(1, ridge=np.inf).fit(*draw(99))
     found = bootstrap_importances(model, *draw(99), n_resamples=30, random_state=0)
     assert_allclose(found.importances.sum(axis=0), 1)
     ratio = found.importances_std / np.std(fresh, axis=0, ddof=1)
@@ -227,12 +231,15 @@ def test_clusterings_have_importances_too(wine):
 
 
 REFITTED = {
-    "weights": (SupervisedIKDR(1), dict(sample_weight=True)),
-    "class_weight": (SupervisedIKDR(1, class_weight="balanced"), {}),
-    "both": (SupervisedIKDR(1, class_weight={0: 3.0}), dict(sample_weight=True)),
-    "bandwidth_scale": (SupervisedIKDR(2, bandwidth_scale=0.4), {}),
-    "groups": (SupervisedIKDR(1), dict(groups=True)),
-    "response": (ResponseIKDR(1, bandwidth_scale=2.0), dict(sample_weight=True, groups=True)),
+    "weights": (SupervisedIKDR(1, ridge=np.inf), dict(sample_weight=True)),
+    "class_weight": (SupervisedIKDR(1, class_weight="balanced", ridge=np.inf), {}),
+    "both": (SupervisedIKDR(1, class_weight={0: 3.0}, ridge=np.inf), dict(sample_weight=True)),
+    "bandwidth_scale": (SupervisedIKDR(2, bandwidth_scale=0.4, ridge=np.inf), {}),
+    "groups": (SupervisedIKDR(1, ridge=np.inf), dict(groups=True)),
+    "response": (
+        ResponseIKDR(1, bandwidth_scale=2.0, ridge=np.inf),
+        dict(sample_weight=True, groups=True),
+    ),
 }
 
 
@@ -277,9 +284,9 @@ def test_a_bootstrap_draws_no_row_of_weight_zero(rng):
     w = np.where(y == 2, 0.0, rng.uniform(0.5, 2, 90))
     few = w > 0
     of = dict(n_resamples=3, random_state=0)
-    model = SupervisedIKDR(1).fit(X, y, sample_weight=w)
+    model = SupervisedIKDR(1, ridge=np.inf).fit(X, y, sample_weight=w)
     found = bootstrap_importances(model, X, y, sample_weight=w, **of)
-    twin = SupervisedIKDR(1).fit(X[few], y[few], sample_weight=w[few])
+    twin = SupervisedIKDR(1, ridge=np.inf).fit(X[few], y[few], sample_weight=w[few])
     alone = bootstrap_importances(twin, X[few], y[few], sample_weight=w[few], **of)
     assert_allclose(found.importances, alone.importances, rtol=1e-6)
 
@@ -287,10 +294,12 @@ def test_a_bootstrap_draws_no_row_of_weight_zero(rng):
 def test_a_bootstrap_gives_a_row_its_own_bandwidth(rng):
     """A self-tuning kernel knows its rows: copies of them make no distance smaller."""
     X = rng.standard_normal((50, 3))
-    model = SupervisedIKDR(1, bandwidth="self_tuning").fit(X, X[:, 0] > 0)
+    model = SupervisedIKDR(1, bandwidth="self_tuning", ridge=np.inf).fit(X, X[:, 0] > 0)
     found = bootstrap_importances(model, X, X[:, 0] > 0, n_resamples=2, random_state=4)
     rows = np.random.RandomState(4).randint(50, size=50)
-    twin = SupervisedIKDR(1, RelativeGaussian(model.kernel_.sigmas[rows]), init=model.W_)
+    twin = SupervisedIKDR(
+        1, RelativeGaussian(model.kernel_.sigmas[rows]), init=model.W_, ridge=np.inf
+    )
     expected = twin.fit(X[rows], X[rows, 0] > 0).feature_importances_
     assert_allclose(found.importances[:, 0], expected, rtol=1e-6)
 
@@ -301,7 +310,7 @@ def test_a_draw_without_a_class_is_drawn_again(rare, n_classes, rng):
     X, y = rng.standard_normal((40, 3)), np.arange(40) % (n_classes - 1)
     y[17 : 17 + rare] = n_classes - 1
     X[:, 1] += y
-    model = SupervisedIKDR(1).fit(X, y)
+    model = SupervisedIKDR(1, ridge=np.inf).fit(X, y)
     found = bootstrap_importances(model, X, y, n_resamples=12, random_state=5)
     draws, kept, lacking = np.random.RandomState(5), [], 0
     while len(kept) < 12:
@@ -309,7 +318,7 @@ def test_a_draw_without_a_class_is_drawn_again(rare, n_classes, rng):
         kept += [rows] if (y[rows] == n_classes - 1).any() else []
         lacking += not (y[rows] == n_classes - 1).any()
     assert lacking
-    twin = SupervisedIKDR(1, model.kernel_, init=model.W_)
+    twin = SupervisedIKDR(1, model.kernel_, init=model.W_, ridge=np.inf)
     expected = [twin.fit(X[rows], y[rows]).feature_importances_ for rows in kept]
     assert_allclose(found.importances.T, expected, rtol=1e-6)
 
@@ -317,7 +326,7 @@ def test_a_draw_without_a_class_is_drawn_again(rare, n_classes, rng):
 def test_a_bootstrap_with_no_draw_of_all_classes_says_so(rng):
     """29 classes, but one of one row: the chance that a draw has them all is 2e-6."""
     X, y = rng.standard_normal((60, 2)), np.array([f"c{max(i, 31)}" for i in range(60)])
-    model = SupervisedIKDR(1).fit(X, y)
+    model = SupervisedIKDR(1, ridge=np.inf).fit(X, y)
     words = "only 0 of 2 draws could be fitted, with 20 tries.*fewer than the 29 classes.*rare"
     with pytest.raises(ValueError, match=words):
         bootstrap_importances(model, X, y, n_resamples=2, random_state=0)
@@ -325,10 +334,10 @@ def test_a_bootstrap_with_no_draw_of_all_classes_says_so(rng):
 
 def test_a_bootstrap_needs_six_rows_or_groups(rng):
     X, y = rng.standard_normal((60, 3)), np.arange(60) % 2
-    five = SupervisedIKDR(1).fit(X[:5], y[:5])
+    five = SupervisedIKDR(1, ridge=np.inf).fit(X[:5], y[:5])
     with pytest.raises(ValueError, match="draws of rows, of which there must be at least 6, got 5"):
         bootstrap_importances(five, X[:5], y[:5])
-    model = SupervisedIKDR(1).fit(X, y)
+    model = SupervisedIKDR(1, ridge=np.inf).fit(X, y)
     for groups, words in (
         (np.arange(60) % 5, "draws of groups, of which there must be at least 6, got 5"),
         (
@@ -346,9 +355,9 @@ def test_a_draw_that_varies_in_too_few_directions_is_drawn_again(rng):
     """Two columns that vary in four of 30 rows, which every seventh draw misses or has once."""
     X, y = np.zeros((30, 3)), np.arange(30) % 2
     X[:, 0], X[:2, 1], X[2:4, 2] = rng.standard_normal(30), [3.0, -2.0], [4.0, 5.0]
-    model = SupervisedIKDR(3).fit(X, y)
+    model = SupervisedIKDR(3, ridge=np.inf).fit(X, y)
     with pytest.raises(ValueError, match="n_components = 3 must be at most 2"):
-        SupervisedIKDR(3).fit(X[np.arange(30) % 15 > 1], y[np.arange(30) % 15 > 1])
+        SupervisedIKDR(3, ridge=np.inf).fit(X[np.arange(30) % 15 > 1], y[np.arange(30) % 15 > 1])
     found = bootstrap_importances(model, X, y, n_resamples=30, random_state=0)
     assert found.importances.shape == (3, 30) and (found.importances > 0).all()
 
@@ -356,8 +365,8 @@ def test_a_draw_that_varies_in_too_few_directions_is_drawn_again(rng):
 @pytest.mark.parametrize(
     ("model", "target"),
     [
-        (SupervisedIKDR(1), "labels"),
-        (ResponseIKDR(1), "response"),
+        (SupervisedIKDR(1, ridge=np.inf), "labels"),
+        (ResponseIKDR(1, ridge=np.inf), "response"),
         (KDAC(2, 1, bandwidth="median"), "labels"),
         (SemiSupervisedIKDR(2, 1, bandwidth="median"), "labels"),
         (SemiSupervisedIKDR(2, 1, bandwidth="median"), "scores"),
@@ -377,7 +386,10 @@ def test_a_bootstrap_without_the_y_of_the_fit_is_refused(model, target, rng):
 def test_weights_and_units_of_a_bootstrap_are_those_of_the_fit(rng):
     X, y, w = rng.standard_normal((50, 3)), np.arange(50) % 2, rng.uniform(1, 2, 50)
     X[:, 2] = 7.1  # constant
-    plain, weighted = SupervisedIKDR(1).fit(X, y), SupervisedIKDR(1).fit(X, y, sample_weight=w)
+    plain, weighted = (
+        SupervisedIKDR(1, ridge=np.inf).fit(X, y),
+        SupervisedIKDR(1, ridge=np.inf).fit(X, y, sample_weight=w),
+    )
     few = dict(n_resamples=2, random_state=0)
     with pytest.raises(ValueError, match="was fitted with sample_weight: pass the weights of"):
         bootstrap_importances(weighted, X, y)
@@ -394,7 +406,7 @@ def test_weights_and_units_of_a_bootstrap_are_those_of_the_fit(rng):
 
 def test_what_no_bootstrap_can_be_made_of_is_refused(wine):
     X, y = wine
-    model = SupervisedIKDR(1).fit(X, y)
+    model = SupervisedIKDR(1, ridge=np.inf).fit(X, y)
     with pytest.raises(TypeError, match=r"pipeline\[-1\]"):
         bootstrap_importances(object(), X, y)
     with pytest.raises(ValueError, match="at least 2, got 1"):
@@ -412,7 +424,7 @@ def test_p_values_are_those_of_permutations_by_hand(refit, rng):
     X[:, 2] = 1.5  # in no projection: no permutation lowers the score, but for rounding
     y, w = X[:, 0] + 0.5 * rng.standard_normal(60) > 0, rng.uniform(0.5, 2, 60)
     few = slice(None if refit else 45)
-    model = SupervisedIKDR(1, init="taylor").fit(X[few], y[few], sample_weight=w[few])
+    model = SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(X[few], y[few], sample_weight=w[few])
     of = dict(sample_weight=w, n_permutations=9, random_state=3)
     test = importance_test(model, X, y, refit=refit, **of)
     draws, expected = np.random.RandomState(3), np.zeros((3, 9))
@@ -440,7 +452,7 @@ def test_p_values_are_those_of_permutations_by_hand(refit, rng):
 def test_a_score_without_weights_falls_by_normalised_hsic(rng):
     X, y = rng.standard_normal((50, 2)), np.arange(50) % 2
     X[:, 0] += y
-    model = SupervisedIKDR(1, init="taylor").fit(X[:40], y[:40])
+    model = SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(X[:40], y[:40])
     test = importance_test(model, X, y, n_permutations=1, random_state=0)
     table = X.copy()
     table[:, 0] = X[np.random.RandomState(0).permutation(50), 0]
@@ -455,7 +467,7 @@ def test_p_values_of_noise_are_not_small_more_often_than_they_say(rng):
     for _ in range(15):
         X = rng.standard_normal((80, 5))
         y = X[:, 0] > 0
-        model = SupervisedIKDR(1, init="taylor", tol=1e-3).fit(X[:40], y[:40])
+        model = SupervisedIKDR(1, init="taylor", tol=1e-3, ridge=np.inf).fit(X[:40], y[:40])
         small += [importance_test(model, X[40:], y[40:], n_permutations=19).p_values <= 0.05]
     assert np.sum(small, axis=0)[1:].sum() < 9 and np.sum(small, axis=0)[0] > 12
 
@@ -466,7 +478,7 @@ def test_the_rows_of_the_fit_give_p_values_that_are_too_small(wine):
     w = np.arange(178) % 3 + 1.0
     words = "X is what SupervisedIKDR was fitted to, so that the p-values are too small"
     for table, given in ((X, {}), (X.astype("f4"), {}), (X + 50, dict(sample_weight=w))):
-        model = SupervisedIKDR(1, init="taylor").fit(table, y, **given)
+        model = SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(table, y, **given)
         with pytest.warns(UserWarning, match=words):
             importance_test(model, table, y, n_permutations=1, **given)
         few = {name: weights[1:] for name, weights in given.items()}
@@ -475,7 +487,10 @@ def test_the_rows_of_the_fit_give_p_values_that_are_too_small(wine):
 
 def test_what_no_p_value_can_be_given_for_is_refused(wine):
     X, y = wine
-    model, gradient = SupervisedIKDR(1, init="taylor").fit(X, y), GradientKDR(1).fit(X, y)
+    model, gradient = (
+        SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(X, y),
+        GradientKDR(1).fit(X, y),
+    )
     cases = [
         (lambda: importance_test(object(), X, y), TypeError, r"importance_test.*pipeline\[-1\]"),
         (lambda: importance_test(model, X, None), ValueError, "y is None: pass the labels"),
@@ -511,7 +526,7 @@ def test_closed_forms_have_errors_and_p_values_too(kind, rng):
 
 def test_what_is_restored_is_the_nearest_point_of_the_subspace(wine):
     X, y = wine
-    model = SupervisedIKDR(3).fit(X, y)
+    model = SupervisedIKDR(3, ridge=np.inf).fit(X, y)
     restored = model.inverse_transform(model.transform(X))
     away = X - restored
     nearest = np.linalg.lstsq(model.W_, (X - model.mean_).T, rcond=None)[0]
@@ -527,8 +542,8 @@ def test_a_column_that_makes_all_of_the_variance_is_named(wine):
     X, y = wine
     large = X * ([1.0] * 12 + [300.0])
     with pytest.warns(UserWarning, match=r"column 12 of X makes 100.0 % of its variance"):
-        SupervisedIKDR(1, init="taylor").fit(large, y)
+        SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(large, y)
     frame = pd.DataFrame(large, columns=[*"abcdefghijkl", "proline"])
     with pytest.warns(UserWarning, match=r"column 'proline' of X.*scale the columns"):
-        SupervisedIKDR(1, init="taylor").fit(frame, y)
-    SupervisedIKDR(1, init="taylor").fit(scale(large), y)
+        SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(frame, y)
+    SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(scale(large), y)

@@ -177,7 +177,7 @@ def test_every_class_is_in_the_legend_and_has_a_name(points):
 
 def test_the_columns_drawn_are_those_that_count_most(wine):
     X, y = wine
-    model = SupervisedIKDR(2).fit(X, y)
+    model = SupervisedIKDR(2, ridge=np.inf).fit(X, y)
     found = bootstrap_importances(model, X, y, n_resamples=3, random_state=0)
     ax = plot_importances(model, errors=found, top=4)
     lengths = [bar.get_width() for bar in ax.patches]
@@ -194,7 +194,7 @@ def test_the_columns_drawn_are_those_that_count_most(wine):
 def test_importances_of_a_pipeline_have_the_names_of_its_last_step(wine):
     X, y = wine
     words = [f"w{j}" for j in range(13)]
-    frame, last = pd.DataFrame(X, columns=words), SupervisedIKDR(1, init="taylor")
+    frame, last = pd.DataFrame(X, columns=words), SupervisedIKDR(1, init="taylor", ridge=np.inf)
     turned = ColumnTransformer([("b", "passthrough", words[5:]), ("a", "passthrough", words[:5])])
     turned.set_params(verbose_feature_names_out=False)
     for steps, table in (
@@ -206,7 +206,7 @@ def test_importances_of_a_pipeline_have_the_names_of_its_last_step(wine):
         pipe = make_pipeline(*steps).fit(table, y)
         ax = plot_importances(pipe, top=13)
         shown = {t.get_text(): b.get_width() for t, b in zip(ax.get_yticklabels(), ax.patches)}
-        alone = SupervisedIKDR(1, init="taylor").fit(X, y).feature_importances_
+        alone = SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(X, y).feature_importances_
         assert shown == pytest.approx(dict(zip(words, alone)), rel=1e-3)
     nameless = FunctionTransformer(np.asarray)
     for steps, table in (([StandardScaler(), last], X), ([last], X), ([nameless, last], frame)):
@@ -218,7 +218,7 @@ def test_importances_of_a_pipeline_have_the_names_of_its_last_step(wine):
 def test_what_has_no_importances_is_refused_in_words(wine):
     X, y = wine
     pipe = make_pipeline(StandardScaler(), PCA(1)).fit(X, y)
-    search = GridSearchCV(SupervisedIKDR(1), {"init": ["taylor"]}, cv=FOLDS).fit(X, y)
+    search = GridSearchCV(SupervisedIKDR(1, ridge=np.inf), {"init": ["taylor"]}, cv=FOLDS).fit(X, y)
     result = Bunch(importances_mean=np.ones(3))
     for model, name in (
         (PCA(1).fit(X, y), "PCA"),
@@ -230,7 +230,7 @@ def test_what_has_no_importances_is_refused_in_words(wine):
         with pytest.raises(TypeError, match=f"{name} has no feature_importances_: pass an estim"):
             plot_importances(model)
     with pytest.raises(NotFittedError, match="SupervisedIKDR"):
-        plot_importances(SupervisedIKDR(1))
+        plot_importances(SupervisedIKDR(1, ridge=np.inf))
     for top in (-1, 0):
         with pytest.raises(ValueError, match=f"top must be at least 1.*got {top}"):
             plot_importances(np.ones(3), top=top)
@@ -238,7 +238,7 @@ def test_what_has_no_importances_is_refused_in_words(wine):
 
 def test_a_search_is_drawn_by_the_best_of_each_bandwidth(wine):
     X, y = wine
-    pipe = make_pipeline(StandardScaler(), SupervisedIKDR(init="taylor"))
+    pipe = make_pipeline(StandardScaler(), SupervisedIKDR(init="taylor", ridge=np.inf))
     grid = {"supervisedikdr__bandwidth_scale": [2.0, 0.5], "supervisedikdr__n_components": [1, 2]}
     search = GridSearchCV(pipe, grid, cv=FOLDS).fit(X, y)
     line = plot_bandwidths(search).lines[0]
@@ -255,7 +255,7 @@ def test_a_search_is_drawn_by_the_best_of_each_bandwidth(wine):
 def test_a_list_of_grids_is_drawn_where_a_bandwidth_was_searched(wine):
     X, y = wine
     widths = {"bandwidth_scale": [2.0, 0.25, 1.0], "n_components": [1, 2]}
-    model = SupervisedIKDR(init="taylor", max_iter=20)
+    model = SupervisedIKDR(init="taylor", max_iter=20, ridge=np.inf)
     for other in ({"kernel": ["linear"]}, {"kernel": ["squared"], "n_components": [1, 12]}):
         search = GridSearchCV(model, [other, widths], cv=FOLDS)
         with warnings.catch_warnings():
@@ -274,7 +274,7 @@ def test_a_list_of_grids_is_drawn_where_a_bandwidth_was_searched(wine):
 def test_a_bandwidth_that_cannot_be_fitted_is_left_out(wine):
     X, y = wine
     grid = {"bandwidth_scale": [1.0, 0.5], "n_components": [14, 2]}
-    search = GridSearchCV(SupervisedIKDR(init="taylor"), grid, cv=FOLDS)
+    search = GridSearchCV(SupervisedIKDR(init="taylor", ridge=np.inf), grid, cv=FOLDS)
     with pytest.warns(FitFailedWarning), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "One or more of the test scores")
         search.fit(X, y)
@@ -290,7 +290,7 @@ def test_of_several_metrics_that_of_refit_is_drawn(wine):
     }
     grid = {"bandwidth_scale": [0.5, 1.0]}
     of = dict(scoring=scoring, cv=FOLDS)
-    model = SupervisedIKDR(1, init="taylor")
+    model = SupervisedIKDR(1, init="taylor", ridge=np.inf)
     for metric in scoring:
         search = GridSearchCV(model, grid, refit=metric, **of).fit(X, y)
         ax = plot_bandwidths(search)
@@ -307,19 +307,25 @@ def test_of_several_metrics_that_of_refit_is_drawn(wine):
 def test_a_bandwidth_is_drawn_from_a_distribution_and_can_be_read(wine):
     """In units of the median: the scale is a number in cv_results_, and multiplies the rule."""
     X, y = wine
-    model = SupervisedIKDR(2, bandwidth="median", init="taylor")
+    model = SupervisedIKDR(2, bandwidth="median", init="taylor", ridge=np.inf)
     widths = {"bandwidth_scale": loguniform(1 / 16, 1)}
     search = RandomizedSearchCV(model, widths, n_iter=3, cv=FOLDS, random_state=0).fit(X, y)
     tried = search.cv_results_["param_bandwidth_scale"].astype(float)
     assert ((tried >= 1 / 16) & (tried <= 1)).all() and len(set(tried)) == 3
-    whole = SupervisedIKDR(2, bandwidth="median", init="taylor").fit(X, y).kernel_.sigma
+    whole = (
+        SupervisedIKDR(2, bandwidth="median", init="taylor", ridge=np.inf).fit(X, y).kernel_.sigma
+    )
     best = search.best_estimator_.kernel_.sigma
     assert best == pytest.approx(whole * search.best_params_["bandwidth_scale"])
-    local = SupervisedIKDR(1, bandwidth="self_tuning", bandwidth_scale=2.0, init="taylor")
-    single = SupervisedIKDR(1, bandwidth="self_tuning", init="taylor").fit(X, y).kernel_
+    local = SupervisedIKDR(
+        1, bandwidth="self_tuning", bandwidth_scale=2.0, init="taylor", ridge=np.inf
+    )
+    single = (
+        SupervisedIKDR(1, bandwidth="self_tuning", init="taylor", ridge=np.inf).fit(X, y).kernel_
+    )
     assert np.allclose(local.fit(X, y).kernel_.sigmas, 2 * single.sigmas)
     with pytest.raises(ValueError, match="takes no bandwidth"):
-        SupervisedIKDR(1, kernel="linear", bandwidth_scale=2.0).fit(X, y)
+        SupervisedIKDR(1, kernel="linear", bandwidth_scale=2.0, ridge=np.inf).fit(X, y)
 
 
 def test_without_matplotlib_a_plot_says_what_to_install(monkeypatch, points):

@@ -28,9 +28,9 @@ from ismlit.objectives.plain import Problem
 
 @parametrize_with_checks(
     [
-        SupervisedIKDR(1, init="taylor"),
-        SupervisedIKDR(1, kernel="linear"),
-        ResponseIKDR(1, n_slices=None, init="taylor"),
+        SupervisedIKDR(1, init="taylor", ridge=np.inf),
+        SupervisedIKDR(1, kernel="linear", ridge=np.inf),
+        ResponseIKDR(1, n_slices=None, init="taylor", ridge=np.inf),
         UnsupervisedIKDR(bandwidth="median"),
         UnsupervisedIKDR(kernel="squared", normalize="none"),
         SemiSupervisedIKDR(bandwidth="median"),
@@ -45,7 +45,9 @@ def test_scikit_learn_contract(estimator, check):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:component", "ignore:no bandwidth")
 @pytest.mark.filterwarnings("ignore:y holds 3 known classes", "ignore:column")
-@parametrize_with_checks([SupervisedIKDR(1), UnsupervisedIKDR(), SemiSupervisedIKDR()])
+@parametrize_with_checks(
+    [SupervisedIKDR(1, ridge=np.inf), UnsupervisedIKDR(), SemiSupervisedIKDR()]
+)
 def test_scikit_learn_contract_as_they_come(estimator, check):
     test_scikit_learn_contract(estimator, check)
 
@@ -55,7 +57,9 @@ def test_scikit_learn_contract_as_they_come(estimator, check):
 )
 def test_wine_is_separated_by_two_components(kernel):
     X, y = load_wine().data, load_wine().target
-    model = make_pipeline(StandardScaler(), SupervisedIKDR(2, kernel=kernel), SVC()).fit(X, y)
+    model = make_pipeline(
+        StandardScaler(), SupervisedIKDR(2, kernel=kernel, ridge=np.inf), SVC()
+    ).fit(X, y)
     assert model.score(X, y) > 0.97
     certificate = model[1].certificate()
     assert certificate.is_stationary and certificate.is_second_order
@@ -63,14 +67,14 @@ def test_wine_is_separated_by_two_components(kernel):
 
 def test_finds_the_plane_of_the_rings():
     X, y, plane = datasets.make_rings(400, 6, random_state=0)
-    W = SupervisedIKDR(2, bandwidth=1.0, init="random", random_state=1).fit(X, y).W_
+    W = SupervisedIKDR(2, bandwidth=1.0, init="random", random_state=1, ridge=np.inf).fit(X, y).W_
     assert principal_angles(W, plane).max() < 0.15  # sampling error of 400 points
 
 
 def test_translation_does_not_matter_even_to_the_polynomial_kernel(rng):
     X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
-    first = SupervisedIKDR(1, kernel="polynomial").fit(X, y)
-    second = SupervisedIKDR(1, kernel="polynomial").fit(X + 50, y)
+    first = SupervisedIKDR(1, kernel="polynomial", ridge=np.inf).fit(X, y)
+    second = SupervisedIKDR(1, kernel="polynomial", ridge=np.inf).fit(X + 50, y)
     assert principal_angles(first.W_, second.W_).max() < 1e-4
     assert_allclose(second.transform(X + 50), first.transform(X), atol=1e-4)
 
@@ -78,7 +82,7 @@ def test_translation_does_not_matter_even_to_the_polynomial_kernel(rng):
 def test_unequal_classes_weigh_the_same_where_asked(rng):
     """The objective is that of the balanced Gamma, which differs where classes do."""
     X, y = rng.standard_normal((40, 4)), np.repeat([0, 1], [30, 10])
-    model = SupervisedIKDR(1, balanced=True, init="taylor").fit(X, y)
+    model = SupervisedIKDR(1, balanced=True, init="taylor", ridge=np.inf).fit(X, y)
     for balanced in (False, True):
         problem = Problem(X - X.mean(axis=0), label_gamma(y, balanced), model.kernel_)
         same = model.result_.objective == pytest.approx(problem.objective(model.W_))
@@ -88,8 +92,8 @@ def test_unequal_classes_weigh_the_same_where_asked(rng):
 def test_numpy_s_bools_are_bools(rng):
     """A comparison of arrays gives numpy's own True, which says the same."""
     X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
-    model = SupervisedIKDR(1, init="taylor", balanced=np.True_).fit(X, y)
-    plain = SupervisedIKDR(1, init="taylor", balanced=True).fit(X, y)
+    model = SupervisedIKDR(1, init="taylor", balanced=np.True_, ridge=np.inf).fit(X, y)
+    plain = SupervisedIKDR(1, init="taylor", balanced=True, ridge=np.inf).fit(X, y)
     assert np.array_equal(model.W_, plain.W_)
 
 
@@ -106,7 +110,7 @@ def test_bad_input_gets_a_clear_error(change, words, rng):
     data |= {k: v for k, v in change.items() if k in data}
     parameters = {k: v for k, v in change.items() if k not in data}
     with pytest.raises(ValueError, match=words):
-        SupervisedIKDR(**parameters).fit(data["X"], data["y"])
+        SupervisedIKDR(**parameters, ridge=np.inf).fit(data["X"], data["y"])
 
 
 # ---------------------------------------------------------------- without, or with few, labels
@@ -322,7 +326,7 @@ def test_a_promise_is_the_mean_of_silhouette_and_agreement(rng):
 def test_training_data_is_neither_changed_nor_kept(rng):
     X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
     before = X.copy()
-    model = SupervisedIKDR(1).fit(X, y)
+    model = SupervisedIKDR(1, ridge=np.inf).fit(X, y)
     assert np.array_equal(X, before)
     Z = model.transform(X)
     assert model.result_.problem is None and len(pickle.dumps(model)) < 20_000

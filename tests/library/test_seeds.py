@@ -43,13 +43,17 @@ def held_of_blocks(seed, monkeypatch):
     """The sample of rows that a fit to blocks draws, by the mean of its kernel's rule."""
     monkeypatch.setattr("ismlit.objectives.blocks.SAMPLE_ROWS", 20)
     how = FEATURES | dict(bandwidth="median", random_state=seed)
-    return SupervisedIKDR(1, **how).fit([(X[:30], Y[:30]), (X[30:], Y[30:])]).kernel_.sigma
+    return (
+        SupervisedIKDR(1, **how, ridge=np.inf)
+        .fit([(X[:30], Y[:30]), (X[30:], Y[30:])])
+        .kernel_.sigma
+    )
 
 
 def slices_of_blocks(seed, monkeypatch):
     """The slices that a fit to blocks draws values for."""
     monkeypatch.setattr("ismlit.estimators.collections.SLICE_VALUES", 20)
-    model = ResponseIKDR(1, **FEATURES, random_state=seed)
+    model = ResponseIKDR(1, **FEATURES, random_state=seed, ridge=np.inf)
     return model.fit([(X[:30], X[:30, 0]), (X[30:], X[30:, 0])]).slices_
 
 
@@ -59,12 +63,12 @@ def values_of_dask(seed, monkeypatch):
 
 
 def bootstrap(seed, monkeypatch):
-    model = SupervisedIKDR(1, init="taylor").fit(X, Y)
+    model = SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(X, Y)
     return bootstrap_importances(model, X, Y, n_resamples=2, random_state=seed).importances
 
 
 def permuted(seed, monkeypatch):
-    model = SupervisedIKDR(1, init="taylor").fit(X[:40], Y[:40])
+    model = SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(X[:40], Y[:40])
     return importance_test(model, X, Y, n_permutations=2, random_state=seed).importances
 
 
@@ -110,13 +114,15 @@ DRAWS = {
     "drawn_values": values_of_dask,
     "fit to blocks, rows": held_of_blocks,
     "fit to blocks, slices": slices_of_blocks,
-    "random features": lambda s, _: SupervisedIKDR(2, **FEATURES, random_state=s).fit(X, Y).W_,
+    "random features": lambda s, _: (
+        SupervisedIKDR(2, **FEATURES, random_state=s, ridge=np.inf).fit(X, Y).W_
+    ),
     "bootstrap_importances": bootstrap,
     "importance_test": permuted,
     "cluster_rows": lambda s, _: cluster_rows(X, 7, s),
     "cluster_rows_given": lambda s, _: cluster_rows_given(X, 7, np.full(80, -1), s),
-    "SupervisedIKDR": random_start(SupervisedIKDR(2, **SHORT), Y),
-    "ResponseIKDR": random_start(ResponseIKDR(2, **SHORT), X[:, 0]),
+    "SupervisedIKDR": random_start(SupervisedIKDR(2, **SHORT, ridge=np.inf), Y),
+    "ResponseIKDR": random_start(ResponseIKDR(2, **SHORT, ridge=np.inf), X[:, 0]),
     "UnsupervisedIKDR": random_start(UnsupervisedIKDR(2, 1, max_turns=1, **SHORT)),
     "SemiSupervisedIKDR": random_start(SemiSupervisedIKDR(2, 1, max_turns=1, **SHORT), Y),
     "KDAC": random_start(KDAC(2, 1, max_turns=1, **SHORT), Y),

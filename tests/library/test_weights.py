@@ -74,13 +74,13 @@ def test_slices_hold_equal_weight(rng):
 
 
 MODELS = {
-    "labels": SupervisedIKDR(2, init="taylor"),
-    "balanced": SupervisedIKDR(2, init="taylor", balanced=True),
-    "class_weight": SupervisedIKDR(2, init="taylor", class_weight="balanced"),
-    "slices": ResponseIKDR(2, init="taylor", n_slices=4),
-    "no slices": ResponseIKDR(2, init="taylor", n_slices=None),
-    "two responses": ResponseIKDR(2, init="taylor", n_slices=4),
-    "two without slices": ResponseIKDR(2, init="taylor", n_slices=None),
+    "labels": SupervisedIKDR(2, init="taylor", ridge=np.inf),
+    "balanced": SupervisedIKDR(2, init="taylor", balanced=True, ridge=np.inf),
+    "class_weight": SupervisedIKDR(2, init="taylor", class_weight="balanced", ridge=np.inf),
+    "slices": ResponseIKDR(2, init="taylor", n_slices=4, ridge=np.inf),
+    "no slices": ResponseIKDR(2, init="taylor", n_slices=None, ridge=np.inf),
+    "two responses": ResponseIKDR(2, init="taylor", n_slices=4, ridge=np.inf),
+    "two without slices": ResponseIKDR(2, init="taylor", n_slices=None, ridge=np.inf),
 }
 
 
@@ -111,7 +111,7 @@ def test_whole_weights_are_rows_repeated(name, rows):
 def test_class_weights_multiply_and_balance(rows):
     X, y, _ = rows
     X, y = X[: 40 + 4], np.where(np.arange(44) < 40, y[:44] % 2, 2)
-    model = SupervisedIKDR(2, init="taylor")
+    model = SupervisedIKDR(2, init="taylor", ridge=np.inf)
     given = model.set_params(class_weight={2: 5.0}).fit(X, y).W_
     by_rows = model.set_params(class_weight=None).fit(X, y, np.where(y == 2, 5.0, 1.0)).W_
     assert_allclose(given, by_rows)
@@ -124,7 +124,7 @@ def test_class_weights_multiply_and_balance(rows):
 def test_weights_go_through_a_pipeline_and_a_search(rows):
     X, y, w = rows
     with config_context(enable_metadata_routing=True):
-        model = SupervisedIKDR(2, init="taylor").set_fit_request(sample_weight=True)
+        model = SupervisedIKDR(2, init="taylor", ridge=np.inf).set_fit_request(sample_weight=True)
         model.set_score_request(sample_weight=True)
         scaler = StandardScaler().set_fit_request(sample_weight=True)
         pipe = make_pipeline(scaler, model)
@@ -132,14 +132,16 @@ def test_weights_go_through_a_pipeline_and_a_search(rows):
         assert ((found > 0) & (found < 1)).all()
         fitted = pipe.fit(X, y, sample_weight=w + 1.0)[-1]
     seen = StandardScaler().fit_transform(X, sample_weight=w + 1.0)
-    assert_allclose(fitted.W_, SupervisedIKDR(2, init="taylor").fit(seen, y, w + 1.0).W_)
+    assert_allclose(
+        fitted.W_, SupervisedIKDR(2, init="taylor", ridge=np.inf).fit(seen, y, w + 1.0).W_
+    )
 
 
 def test_random_features_take_the_weights_of_classes(rng, monkeypatch):
     X, y = rng.standard_normal((400, 3)), np.repeat([0, 1, 2], [300, 80, 20])
     X[:, 0] += y
     X[:, 1] += y == 2
-    exact = SupervisedIKDR(2, init="taylor", class_weight="balanced").fit(X, y)
+    exact = SupervisedIKDR(2, init="taylor", class_weight="balanced", ridge=np.inf).fit(X, y)
     model = SupervisedIKDR(2, init="taylor", class_weight="balanced", random_features=256)
     assert projector_distance(model.fit(X, y).W_, exact.W_) < 0.1
     monkeypatch.setattr("ismlit.estimators.dependent.MOST_CLASSES", 399)
@@ -161,7 +163,7 @@ def test_bad_weights_are_refused(options, weight, words, rows):
     X, y, _ = rows
     w = np.zeros(60) if isinstance(weight, str) else np.where(np.arange(60) == 3, weight, 1.0)
     with pytest.raises(ValueError, match=words):
-        SupervisedIKDR(2, **options).fit(X, y, sample_weight=w)
+        SupervisedIKDR(2, **options, ridge=np.inf).fit(X, y, sample_weight=w)
 
 
 BALANCED = "balanced"
@@ -251,16 +253,16 @@ def test_two_responses_share_a_plane(rng):
     X = rng.standard_normal((300, 6))
     Y = np.column_stack([X[:, 0] ** 2, 100 * X[:, 3]])
     for n_slices in (10, None):
-        model = ResponseIKDR(2, n_slices=n_slices).fit(X, Y)
+        model = ResponseIKDR(2, n_slices=n_slices, ridge=np.inf).fit(X, Y)
         assert projector_distance(model.W_, np.eye(6)[:, [0, 3]]) < 0.3
         assert model.score(X, Y) > model.score(X, rng.permutation(Y)) + 0.1
     with pytest.raises(ValueError, match="column 1 of y is constant"):
-        ResponseIKDR(2).fit(X, np.column_stack([X[:, 0], np.ones(300)]))
+        ResponseIKDR(2, ridge=np.inf).fit(X, np.column_stack([X[:, 0], np.ones(300)]))
 
 
 def test_searches_know_whether_their_folds_hold_every_class(wine):
     X, y = wine
-    model = SupervisedIKDR(2, init="taylor").fit(X[:130], y[:130])
+    model = SupervisedIKDR(2, init="taylor", ridge=np.inf).fit(X[:130], y[:130])
     with pytest.warns(UserWarning, match=r"hold class 2, which was not fitted.*StratifiedKFold"):
         model.score(X[130:], y[130:])
     with pytest.warns(UserWarning, match="hold only 0"):

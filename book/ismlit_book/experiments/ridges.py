@@ -31,8 +31,6 @@ MODELS = {
 CLASSES = {
     "xor in 20": (20, 300, lambda a, b: a * b > 0),
     "xor in 40": (40, 300, lambda a, b: a * b > 0),
-    "xor in 40, 600 rows": (40, 600, lambda a, b: a * b > 0),
-    "rings in 20": (20, 300, lambda a, b: np.hypot(a, b) > np.sqrt(2 * np.log(2))),
     "rings in 40": (40, 300, lambda a, b: np.hypot(a, b) > np.sqrt(2 * np.log(2))),
 }
 RIDGES = {"HSIC": np.inf, "0.01": 0.01, "chosen": "auto"}
