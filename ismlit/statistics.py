@@ -15,11 +15,11 @@ from sklearn.utils import (
     gen_batches,
 )
 
-from ismlit.bandwidth import as_kernel, median_distance
+from ismlit.bandwidth import MEDIAN_SUBSAMPLE, as_kernel, median_distance
 from ismlit.conditioning import conditional_values, read_given
 from ismlit.estimators.parameters import is_integer_at_least
 from ismlit.estimators.validation import check_units, explained, warn_of_a_dominant_column
-from ismlit.gamma import Gamma, centre, one_hot, target_factor
+from ismlit.gamma import Gamma, centre, one_hot, response_gamma, target_factor
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian, Kernel
 from ismlit.memory import batches, require_memory
@@ -338,7 +338,7 @@ def _sums_of_products(X, y, kernels, scales, groups, orders):
     K = np.empty((len(kernels), n, n))
     for place, kernel in zip(K, kernels):
         place[:] = _within(_within(gram(kernel, X), groups).T, groups)
-    L = gram(Gaussian(scales[0] * median_distance(Y)), Y)
+    L = gram(Gaussian(scales[0] * _median_distance(Y)), Y)
     squarings = [round(2 * np.log2(wide / narrow)) for wide, narrow in pairwise(scales)]
     values = np.zeros((len(orders), pairs))
     for rows in gen_batches(n, max(1, LOOKED_UP // n)):
@@ -354,6 +354,19 @@ def _sums_of_products(X, y, kernels, scales, groups, orders):
     return values
 
 
+def _median_distance(Y):
+    """The median distance of Y (n, m), by as many rows as the bandwidth of X goes by."""
+    return median_distance(Y, max_samples=MEDIAN_SUBSAMPLE)
+
+
+def _split_factor(y):
+    """A factor F (n, r) of the Gram matrix FF' of y, linear in the rows."""
+    if not is_response(y):
+        return centre(one_hot(y))
+    Y = y.reshape(len(y), -1).astype(float)
+    return response_gamma(Y, _median_distance(Y), tol=1e-12).F
+
+
 def _on_held_out_half(X, y, kernel, rng):
     """The studentised cross-HSIC: what one half of the rows estimates, met on the other half.
 
@@ -367,7 +380,7 @@ def _on_held_out_half(X, y, kernel, rng):
             'bandwidth for those: take bandwidth="median", or method="permutation"'
         )
     one, other = np.array_split(rng.permutation(len(X)), 2)
-    F = target_factor(y, tol=1e-12)
+    F = _split_factor(y)
     known, seen = centre(F[one]), centre(F[other])
     parts = (gram(kernel, X[other[rows]], None, X[one]) for rows in batches(len(other), len(one)))
     witness = centre(np.vstack([K @ known for K in parts]))
