@@ -191,7 +191,7 @@ def _sides(A):
     """The centred columns (n, m) of X or y that vary, and whether they are indicators."""
     is_class = A.ndim == 1 and not is_response(A)
     column = A if A.ndim == 1 else A[:, 0] if A.shape[1] == 1 else None
-    is_discrete = is_class or (column is not None and len(np.unique(column)) <= DISCRETE)
+    is_discrete = is_class or (column is not None and 2 <= len(np.unique(column)) <= DISCRETE)
     if is_discrete:
         codes = np.unique(column, return_inverse=True)[1]
         A = one_hot(codes)[:, 1:]

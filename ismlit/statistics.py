@@ -205,6 +205,14 @@ def dependence_test(
     >>> X, y = load_wine(return_X_y=True)
     >>> dependence_test(scale(X), y, random_state=0).p_value
     0.005
+
+    What depends on a third variable alone is independent given that:
+
+    >>> import numpy as np
+    >>> z, e, u = np.random.default_rng(0).standard_normal((3, 250))
+    >>> X, y = (np.sin(2 * z) + 0.5 * e)[:, None], np.tanh(z) + 0.5 * u
+    >>> dependence_test(X, y).p_value, dependence_test(X, y, given=z).p_value > 0.05
+    (0.005, True)
     """
     if given is not None:
         _check_options_of_given(kernel, bandwidth, n_components, groups, method)
