@@ -33,7 +33,7 @@ FOLDERS = {
         "supervised response clusters extension clustering unsupervised semisupervised kdac"
     ),
     "estimators.network": "layers ridge growth classifier",
-    ".": "statistics",
+    ".": "conditioning statistics",
 }
 """Every folder and its modules, each importing only from those before it."""
 FACES = {"kernels": "kernels._named"}

@@ -22,6 +22,7 @@ from ismlit import (
 )
 from ismlit.datasets import make_relation
 from ismlit.solvers.permutations import permutation, permutation_p_value
+from ismlit.statistics import _largest_studentised
 
 KINDS = ["labels", "response", "view"]
 
@@ -50,6 +51,7 @@ def drawn_orders(groups, number):
 def parts(request, monkeypatch):
     """Few rows at a time, and few columns: fewer than one order has, or those of two."""
     monkeypatch.setattr("ismlit.statistics.PERMUTED_COLUMNS", request.param)
+    monkeypatch.setattr("ismlit.statistics.LOOKED_UP", 40 * 7)
     monkeypatch.setattr("ismlit.memory.BATCH_VALUES", 40 * 7)
 
 
@@ -59,7 +61,7 @@ def test_the_values_are_those_of_permuted_gram_matrices(kind, names, rng, parts)
     """Permuted within groups, with the Gram matrix of y centred within them."""
     X, groups = rng.standard_normal((40, 3)), rng.choice([*names], 40)
     y, L = relation(kind, X)
-    of = dict(groups=None if names == "aaa" else groups, n_permutations=20)
+    of = dict(groups=None if names == "aaa" else groups, n_permutations=20, bandwidth="median")
     found = dependence_test(X, y, random_state=0, **of)
     K, centred = gram(Gaussian(median_distance(X)), X), within(groups) @ L @ within(groups)
     orders = drawn_orders(groups, 20)
@@ -68,6 +70,58 @@ def test_the_values_are_those_of_permuted_gram_matrices(kind, names, rng, parts)
     assert found.p_value == np.mean(np.array(expected) >= expected[0] * (1 - 1e-9))
     assert (found.n, found.n_permutations) == (40, 20)
     assert np.array_equal(dependence_test(X, y, **of).null, found.null)  # 0 draws when None
+
+
+@pytest.mark.parametrize("names", ["aaa", "bca"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_a_bandwidth_the_largest_studentised_value_of_several_counts(
+    kind, names, rng, parts
+):
+    """Each pair of bandwidths is studentised over the same permutations."""
+    X, groups = rng.standard_normal((40, 3)), rng.choice([*names], 40)
+    y, L = relation(kind, X)
+    of = dict(groups=groups, n_permutations=20, random_state=0)
+    result = dependence_test(X, y, **of)
+    kernels = [Gaussian(scale * median_distance(X)) for scale in (2, 1 / 2, 1 / 4, 1 / 8)]
+    if kind == "labels":
+        kernels, targets = [kernels[0], kernels[1], kernels[3]], [L]
+    else:
+        Y = y.reshape(len(y), -1)
+        targets = [gram(Gaussian(scale * median_distance(Y)), Y) for scale in (2, 1 / 4)]
+    targets = [within(groups) @ target @ within(groups) for target in targets]
+    values = np.array(
+        [
+            [hsic(gram(kernel, X), L[np.ix_(rows, rows)]) for kernel in kernels for L in targets]
+            for rows in drawn_orders(groups, 20)
+        ]
+    )
+    expected = np.max((values - values.mean(axis=0)) / values.std(axis=0), axis=1)
+    assert_allclose([result.value, *result.null], expected, rtol=1e-6, atol=1e-8)
+    assert result.p_value == np.mean(expected >= expected[0] - 1e-7)
+    assert dependence_test(X, y, kernel=Gaussian(1.0), **of) == dependence_test(
+        X, y, bandwidth=1.0, **of
+    )
+
+
+def test_a_statistic_that_no_permutation_changes_is_left_out():
+    """Which is constant but for rounding."""
+    changing = np.array([3.0, 1.0, 2.0])
+    values = np.column_stack([changing, 7.0 + np.array([0.0, 1e-15, -1e-15])])
+    z = (changing - 2.0) / changing.std()
+    assert_allclose(_largest_studentised(values), np.maximum(z, 0.0), atol=1e-12)
+
+
+def test_several_bandwidths_see_what_the_median_distance_hides():
+    """Pairs of the density 1 + sin(2x) sin(2y), at the level of 5 %."""
+    hits = {None: 0, "median": 0}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x, y, u = rng.uniform(-np.pi, np.pi, (3, 900))
+        kept = np.flatnonzero(1 + u / np.pi < 1 + np.sin(2 * x) * np.sin(2 * y))[:150]
+        for bandwidth in hits:
+            test = dependence_test(x[kept, None], y[kept], bandwidth=bandwidth, n_permutations=99)
+            hits[bandwidth] += test.p_value <= 0.05
+    assert hits[None] >= 10 and hits["median"] <= 5
 
 
 @pytest.mark.parametrize("names", ["aaa", "bca"])
@@ -137,24 +191,28 @@ def test_what_is_printed_is_the_verdict_at_five_per_cent(p, n_permutations, word
     assert str(found) == f"dependence beyond chance: {words}"
     assert "null" not in repr(found)
     assert found == replace(found, null=np.zeros(3)) != replace(found, value=2.0)
+    signs = words.replace("permutations", "draws of signs")
+    assert str(replace(found, conditional=True)) == f"conditional dependence beyond chance: {signs}"
 
 
-def test_a_response_keeps_four_arrays_at_a_time(rng):
+@pytest.mark.parametrize(("bandwidth", "arrays"), [("median", 4), (None, 7)])
+def test_a_response_keeps_a_few_arrays_at_a_time(bandwidth, arrays, rng):
     """At most: with the rest of what a test of 400 rows holds, less than a tenth of one more."""
     X = rng.standard_normal((400, 2))
     tracemalloc.start()
-    dependence_test(X, X[:, 0], n_permutations=2)
+    dependence_test(X, X[:, 0], bandwidth=bandwidth, n_permutations=2)
     peak = tracemalloc.get_traced_memory()[1] / (8 * 400**2)
     tracemalloc.stop()
-    assert 4 <= peak < 4.1
+    assert arrays <= peak < arrays + 0.1
 
 
-def test_whole_gram_matrices_must_fit_into_memory(rng, monkeypatch):
+@pytest.mark.parametrize(("bandwidth", "arrays"), [("median", 4), (None, 7)])
+def test_whole_gram_matrices_must_fit_into_memory(bandwidth, arrays, rng, monkeypatch):
     X = rng.standard_normal((40, 2))
-    few = dict(n_permutations=1)
-    monkeypatch.setattr("ismlit.memory.memory_limit", lambda: 4 * 8 * 40**2)
+    few = dict(n_permutations=1, bandwidth=bandwidth)
+    monkeypatch.setattr("ismlit.memory.memory_limit", lambda: arrays * 8 * 40**2)
     dependence_test(X, X[:, 0], **few)
-    monkeypatch.setattr("ismlit.memory.memory_limit", lambda: 4 * 8 * 40**2 - 1)
+    monkeypatch.setattr("ismlit.memory.memory_limit", lambda: arrays * 8 * 40**2 - 1)
     for y in (X[:, 0], X):
         with pytest.raises(MemoryError, match=r'n = 40.*take method="split"'):
             dependence_test(X, y, **few)

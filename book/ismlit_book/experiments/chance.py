@@ -78,7 +78,7 @@ def by_dcor(X, Y, seed=SEED):
 
 
 METHODS = {
-    "dependence_test": lambda X, Y: dependence_test(X, Y).p_value,
+    "dependence_test": lambda X, Y: dependence_test(X, Y, bandwidth="median").p_value,
     "split": lambda X, Y: dependence_test(X, Y, method="split").p_value,
     "hyppo": by_hyppo,
     "hyppo, chi-squared": lambda X, Y: by_hyppo(X, Y, auto=True),
@@ -95,7 +95,10 @@ def values(relation, seed):
     D, E = (-pairwise_distances(side) for side in (X, Y))
     unbiased = dict(estimator="unbiased")
     return {
-        "dependence_test": (dependence_test(X, Y, n_permutations=1).value, hsic(K, L)),
+        "dependence_test": (
+            dependence_test(X, Y, bandwidth="median", n_permutations=1).value,
+            hsic(K, L),
+        ),
         "hyppo": (normalized_hsic(K, L), hyppo(bias=True, gamma=0.5).statistic(X, Y) ** 2),
         "hyppo, unbiased": (normalized_hsic(K, L, **unbiased), hyppo(gamma=0.5).statistic(X, Y)),
         "dcor": (normalized_hsic(D, E), dcor.distance_correlation_sqr(X, Y)),
