@@ -185,8 +185,8 @@ def dependence_test(
     compared with themselves under random signs. The level is as good as these regressions: at 5 %
     and 250 rows, 4 to 7 % of 500 draws were rejected in each of four designs (smooth functions of
     one variable and of two, unequal variances, five levels), and at 100 rows 8 to 9 % of 200 draws
-    of the first. It is lost where several columns of `given` act together. The signs take the rows
-    to be independent.
+    of the first. It is lost where several columns of `given` act together: with five at 250 rows,
+    14 % of 100 draws. The signs take the rows to be independent.
 
     References
     ----------
