@@ -19,7 +19,7 @@ from ismlit.estimators.base import Projection
 from ismlit.estimators.collections import is_collection, score_collections
 from ismlit.estimators.components import choose_components, standard_error
 from ismlit.estimators.conditional import choose_ridge, climb_from_highest, conditional_starts
-from ismlit.estimators.importance import order_columns
+from ismlit.estimators.importance import component_gains, order_columns
 from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import NONE, WHOLE, one_of, rule
 from ismlit.estimators.weights import row_weights, weighted_agreement
@@ -38,7 +38,7 @@ from ismlit.solvers.permutations import highest_dependence, permutation_p_value
 
 N_PERMUTATIONS = 19  # The fewest with which p can be 0.05.
 CHANCE_ROWS = 1000  # A certificate compares with chance on at most so many rows.
-IDLE = 0.01  # A component that adds less of the dependence carries none to speak of.
+IDLE = 0.01  # A component that gains less carries nothing to speak of.
 COMPONENTS = rule(WHOLE, NONE, one_of("auto"))
 
 
@@ -122,7 +122,11 @@ class DependentIKDR(Projection):
         warn_unless_converged(type(self).__name__, result)
         kept = self._keep(result)
         rotation, self.dependence_ratio_ = order_columns(problem, self._solved.W, sample_weight)
-        self.W_ = fixed_signs(self.W_ @ rotation)
+        gains = component_gains(problem, self._solved.W, sample_weight)
+        turned = fixed_signs(self.W_ @ rotation)
+        to_turned = self.W_.T @ turned
+        self.W_, self._gains = turned, to_turned.T @ gains @ to_turned
+        self.component_gains_ = self._gains.diagonal()
         self.result_ = replace(kept, W=self.W_)
         self.n_components_ = q
         self.converged_, self.history_ = result.converged, result.history
@@ -130,17 +134,17 @@ class DependentIKDR(Projection):
         return self
 
     def _carried(self):
-        shares = self.dependence_ratio_
+        shares = self.component_gains_
         idle = np.flatnonzero(shares < IDLE)
-        if idle.size:
-            k, name = idle[0], type(self).__name__
+        if idle.size and getattr(self, "_warned_of", None) is not shares:  # once a fit
+            k, self._warned_of = idle[0], shares
             warn(
-                f"component {k} of {name} carries no dependence (dependence_ratio_ = "
-                f"{shares[k]:.2g}), so that its weights count for next to nothing in "
-                f"feature_importances_: fit {len(shares) - len(idle)} components, or let "
+                f"component_gains_[{k}] of {type(self).__name__} is {shares[k]:.2g}: it "
+                "helps next to nothing to predict y, and its weights count for next to nothing in "
+                f"feature_importances_. Fit {len(shares) - len(idle)} components, or let "
                 'n_components="auto" choose'
             )
-        return np.maximum(shares, 0)
+        return self._gains
 
     def _regression_gamma(self, y, sample_weight, width=1.0):
         """Gamma of the target of a regression; `width` is that of the kernel of a response."""

@@ -42,7 +42,7 @@ class ClosedFormReduction(LinearReduction):
         return X - self.mean_, y
 
     def _carried(self):
-        return np.maximum(self.eigenvalues_, 0)
+        return np.diag(np.maximum(self.eigenvalues_, 0))
 
 
 class GradientKDR(ClosedFormReduction):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ismlit.estimators.base import Projection
 from ismlit.estimators.linear import LinearReduction, column_std
 from ismlit.estimators.weights import row_weights
-from ismlit.grams import ConstantKernelError
+from ismlit.grams import ConstantKernelError, gram
 from ismlit.messages import warn
 from ismlit.objectives.pairs import alignment
 from ismlit.solvers.ism import ism
@@ -24,6 +25,8 @@ from ismlit.solvers.starts import SAME_HEIGHT, starting_point
 from ismlit.targets import read_target
 
 MOST_ROWS = 1000  # The columns are ordered on at most so many rows.
+REGRESSED_ROWS = 300  # What the columns add is found on so many.
+REGRESSION_RIDGE = 0.01  # Of a kernel whose diagonal is 1.
 START_ROWS = 300  # A gradient start takes about so many of them.
 LEAST_UNITS = 6  # Rows, or groups, of a bootstrap: of five there are but 126 different draws.
 SAME_SCORE = 1e-9  # A score that falls by a smaller share has not fallen, but was rounded.
@@ -90,6 +93,89 @@ def order_columns(problem, W, sample_weight=None):
     reached = [alignment(within, rotation[:, :k], w) for k in range(1, q + 1)]
     gains = np.diff([0.0, *reached])
     return rotation, gains / gains.sum()
+
+
+def component_gains(problem, W, sample_weight=None):
+    """What the directions of a plane help to predict the target: a quadratic form on the plane.
+
+    Parameters
+    ----------
+    problem : Objective
+        What was solved; of many rows 300 are looked at.
+    W : array of shape (d, q)
+        Orthonormal.
+    sample_weight : array of shape (n,), optional
+        That Gamma was made with.
+
+    Returns
+    -------
+    array of shape (q, q)
+        C, of trace 1. For each of its eigenvectors u the eigenvalue is proportional to how much
+        the leave-one-out error of a kernel ridge regression of the target grows where the direction
+        Wu is left out of XW, 0 where it falls. Rows that are equal are left out together, so that a
+        weight is a repetition. The identity, over q, where nothing helps.
+
+    Notes
+    -----
+    The target is a factor of Gamma, the kernel that of the problem, the ridge 0.01 a row. Unlike
+    HSIC, the error may be compared between planes of different dimension. The eigenvectors are
+    those of the quadratic form that grows as the error does along the principal axes of the
+    projected rows and halfway between two of them.
+
+    References
+    ----------
+    Golub, Heath and Wahba 1979, Generalized cross-validation: the error in closed form.
+
+    Examples
+    --------
+    The sign of a product depends on both of two columns, and on no third:
+
+    >>> import numpy as np
+    >>> from ismlit import Gaussian, Problem, label_gamma
+    >>> from ismlit.estimators.importance import component_gains
+    >>> X = np.random.default_rng(0).standard_normal((300, 3))
+    >>> problem = Problem(X, label_gamma(X[:, 0] * X[:, 1] > 0), Gaussian(1.0))
+    >>> component_gains(problem, np.eye(3)).diagonal().round(1)
+    array([0.5, 0.5, 0. ])
+    """
+    rows = np.sort(np.random.default_rng(0).permutation(len(problem.X))[:REGRESSED_ROWS])
+    few, w = problem.on(rows), None if sample_weight is None else sample_weight[rows]
+    F, s = few.gamma.factors()
+    F = F.astype(float) if w is None else F / w[:, None]  # Gamma has the weights in its factor
+    Z = few.X.astype(float) @ W
+    seen = np.c_[Z, F]
+    seen /= np.abs(seen).max(axis=0, initial=1e-300)
+    _, first, copies = np.unique(seen.round(9), axis=0, return_index=True, return_inverse=True)
+    w = np.bincount(copies.ravel(), w)
+    axes = np.linalg.eigh(np.atleast_2d(np.cov(Z[first].T, aweights=w)))[1]
+    given = few.on(first), F[first], s, w
+    error, q = _left_out_error(W @ axes, *given), W.shape[1]
+
+    def gain(u):
+        rest = np.linalg.qr(np.c_[u, np.eye(q)])[0][:, 1:q]  # an orthonormal basis of what is left
+        return _left_out_error(W @ (axes @ rest), *given) - error
+
+    C = np.diag([gain(u) for u in np.eye(q)])
+    for k, j in combinations(range(q), 2):
+        one, other = np.eye(q)[[k, j]] / np.sqrt(2)
+        C[k, j] = C[j, k] = (gain(one + other) - gain(one - other)) / 2
+    vectors = np.linalg.eigh(C)[1]
+    values = np.array([max(gain(v), 0.0) for v in vectors.T])
+    values = values / values.sum() if values.any() else np.full(q, 1 / q)
+    turned = axes @ vectors
+    return (turned * values) @ turned.T
+
+
+def _left_out_error(W, problem, F, s, w):
+    """The leave-one-out error of a weighted kernel ridge regression of F on XW."""
+    F = F - np.average(F, axis=0, weights=w)
+    if not W.shape[1]:
+        return float(w @ F**2 @ s)
+    K = gram(problem.kernel, problem.X, W).astype(float)
+    K = K - np.average(K, axis=0, weights=w)
+    K = K - np.average(K, axis=1, weights=w)[:, None]
+    inverse = np.linalg.inv(K + np.diag(len(w) * REGRESSION_RIDGE * w.mean() / w))
+    return float(w @ (inverse @ F / np.diag(inverse)[:, None]) ** 2 @ s)
 
 
 def _best_plane(problem, k):

@@ -74,9 +74,10 @@ class LinearReduction(KeepsPrecision, BaseEstimator):
     def feature_importances_(self) -> np.ndarray:
         """The share (n_features,) that every column of X has in the projection.
 
-        Of column j it is proportional to ``s_j sqrt(sum_k c_k W_jk²)``, where ``s_j`` is the
-        column's standard deviation and ``c_k`` is what component k carries. It does not depend on
-        units that make one column large and its weights small. The shares sum to 1.
+        Of column j it is proportional to ``s_j sqrt(w_j' C w_j)``, where ``s_j`` is the column's
+        standard deviation, ``w_j`` its row of ``W_``, and ``C`` what the components carry. It does
+        not depend on units that make one column large and its weights small, nor on how ``W_`` is
+        turned in its span. The shares sum to 1.
 
         Warns
         -----
@@ -90,13 +91,10 @@ class LinearReduction(KeepsPrecision, BaseEstimator):
 
         Notes
         -----
-        What a component carries is its ``dependence_ratio_``, 0 where that is negative, or its
-        ``eigenvalues_`` where an estimator has these: for `GradientKDR`, the mean squared slope
-        along the column, times its variance, is then the square of the importance. The components
-        of a clustering count alike.
-
-        Where components carry nearly as much in any basis of their plane, as on a ring, the order
-        in which they come is chance, and the importances vary more for it: bootstrap them.
+        What components carry is by how much rows left out are predicted worse without them (the
+        diagonal of C is ``component_gains_``), or the diagonal matrix of ``eigenvalues_`` where an
+        estimator has these: for `GradientKDR`, the mean squared slope along the column, times its
+        variance, is then the square of the importance. The components of a clustering count alike.
 
         Columns that say the same each get a part, and together more than one of them alone would:
         leave copies out before comparing.
@@ -117,12 +115,12 @@ class LinearReduction(KeepsPrecision, BaseEstimator):
         array([1., 0., 0.])
         """
         check_is_fitted(self)
-        sizes = np.sqrt(self.W_**2 @ self._carried()) * self._std
+        sizes = np.sqrt(np.sum((self.W_ @ self._carried()) * self.W_, axis=1)) * self._std
         return sizes / sizes.sum()
 
     def _carried(self):
-        """What each column of W carries (n_components,), up to a factor; at least 0."""
-        return np.ones(self.W_.shape[1])
+        """What the directions of the plane carry (n_components, n_components), up to a factor."""
+        return np.eye(self.W_.shape[1])
 
     @property
     def _n_features_out(self) -> int:

@@ -51,7 +51,9 @@ class ResponseIKDR(DependentIKDR):
 
     Attributes
     ----------
-    W_, dependence_ratio_, feature_importances_, n_components_, component_scores_, mean_, kernel_
+    W_, dependence_ratio_, component_gains_, feature_importances_, n_components_, component_scores_
+        As for `SupervisedIKDR`.
+    mean_, kernel_
         As for `SupervisedIKDR`.
     converged_, n_iter_, history_, result_, ridge_, ridge_scores_
         As for `SupervisedIKDR`.

@@ -98,6 +98,9 @@ class SupervisedIKDR(DependentIKDR):
     dependence_ratio_ : array of shape (n_components,)
         The share of the normalised HSIC on the training rows that each column adds to those before
         it. They sum to 1; a negative one blurs what those before it show.
+    component_gains_ : array of shape (n_components,)
+        How much the leave-one-out error of a kernel ridge regression of y on the projection grows
+        without the component, as shares of the sum: what ``feature_importances_`` weighs by.
     n_components_ : int
         The q that was used.
     component_scores_ : array of shape (n_tried, n_folds)

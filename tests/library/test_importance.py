@@ -30,7 +30,7 @@ from ismlit import (
 )
 from ismlit.dependence import double_centre
 from ismlit.estimators.dependent import IDLE
-from ismlit.estimators.importance import order_columns
+from ismlit.estimators.importance import component_gains, order_columns
 from ismlit.geometry.frames import projector_distance
 from ismlit.solvers.starts import SAME_HEIGHT
 
@@ -120,15 +120,18 @@ def test_importances_are_free_of_the_basis_and_of_units(wine):
     X, y = wine
     model = SupervisedIKDR(2, ridge=np.inf).fit(X, y)
     assert_allclose(model.feature_importances_.sum(), 1)
-    assert (model.dependence_ratio_ > 0).all()
-    by_rows = np.linalg.norm(model.W_ * np.sqrt(model.dependence_ratio_), axis=1)
+    assert (model.component_gains_ > 0).all()
+    assert_allclose(model.component_gains_, model._gains.diagonal())
+    by_rows = np.sqrt(np.einsum("jk,kl,jl->j", model.W_, model._gains, model.W_))
     assert_allclose(model.feature_importances_, by_rows / by_rows.sum(), rtol=1e-10)  # scaled
     twin = SupervisedIKDR(2, init=model.W_, max_iter=1, ridge=np.inf)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         large = twin.fit(X * ([10.0] + [1.0] * 12), y)
+    values, vectors = np.linalg.eigh(large._gains)
+    root = vectors * np.sqrt(np.maximum(values, 0))
     single = [
-        np.linalg.norm(np.outer(X[:, j] * f, w * np.sqrt(large.dependence_ratio_)), axis=1)
+        np.linalg.norm(np.outer(X[:, j] * f, w @ root), axis=1)
         for j, (f, w) in enumerate(zip([10.0] + [1.0] * 12, large.W_))
     ]
     expected = np.array([np.sqrt(np.mean(column**2)) for column in single])  # X is centred
@@ -146,8 +149,8 @@ def with_a_near_constant_column(kind, rng):
 def test_a_column_that_carries_nothing_has_no_importance(kind, rng):
     X, y = with_a_near_constant_column(kind, rng)
     model = kind(2, init="gradient").fit(X, y)
-    assert model.dependence_ratio_[1] < IDLE
-    words = rf"component 1 of {kind.__name__} carries no dependence .*fit 1 components, or .*auto"
+    assert model.component_gains_[1] < IDLE
+    words = rf"component_gains_.1. of {kind.__name__} is .*Fit 1 components, or .*auto"
     with pytest.warns(UserWarning, match=words):
         importances = model.feature_importances_
     assert importances[0] > 0.6 and importances[10] < 0.05
@@ -157,11 +160,11 @@ def test_a_column_that_carries_nothing_has_no_importance(kind, rng):
     bootstrap_importances(model, X, y, n_resamples=2)  # says nothing: warnings are errors here
 
 
-@pytest.mark.parametrize("shares", [[0.7, 0.3], [1.2, -0.2], [0.3, 0.7]])
+@pytest.mark.parametrize("shares", [[0.7, 0.3], [1.0, 0.0], [0.3, 0.7]])
 def test_importances_are_spreads_of_projections_weighed_by_what_they_carry(shares, wine):
     X, y = wine
     model = SupervisedIKDR(2, init="taylor", ridge=np.inf).fit(X, y)
-    model.dependence_ratio_ = np.array(shares)
+    model._gains, model.component_gains_ = np.diag(shares), np.array(shares)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         importances = model.feature_importances_
@@ -170,6 +173,46 @@ def test_importances_are_spreads_of_projections_weighed_by_what_they_carry(share
         for j in range(13)
     ]
     assert_allclose(importances, np.sqrt(squares) / np.sqrt(squares).sum(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gains_are_of_the_error_of_rows_left_out_one_by_one(weighted, rng):
+    X = rng.standard_normal((40, 3))
+    w = rng.integers(1, 4, 40).astype(float) if weighted else np.ones(40)
+    y = X[:, 0] + X[:, 1] ** 2 > 1
+    problem = Problem(X, label_gamma(y, sample_weight=w), Gaussian(1.0))
+    share = w / w.sum()
+    H = np.eye(40) - share
+
+    def error(Z):
+        K = H @ gram(problem.kernel, Z) @ H.T
+        L = H @ label_gamma(y).to_dense() @ H.T
+        total = 0.0
+        for i in range(40):
+            rest = np.delete(np.arange(40), i)
+            ridge = np.diag(0.01 * w.sum() / w[rest])
+            a = np.linalg.solve(K[np.ix_(rest, rest)] + ridge, K[rest, i])
+            total += w[i] * (L[i, i] - 2 * a @ L[rest, i] + a @ L[np.ix_(rest, rest)] @ a)
+        return total
+
+    spread = np.cov(X[:, :2].T, aweights=w)
+    axes = np.linalg.eigh(spread)[1]
+    grown = lambda u: error(X[:, :2] @ [[u[1]], [-u[0]]]) - error(X[:, :2])  # u is left out
+    mixed = (axes @ [1, 1] / np.sqrt(2), axes @ [1, -1] / np.sqrt(2))
+    off = (grown(mixed[0]) - grown(mixed[1])) / 2
+    form = axes @ [[grown(axes[:, 0]), off], [off, grown(axes[:, 1])]] @ axes.T
+    vectors = np.linalg.eigh(form)[1]
+    gains = [max(grown(u), 0) for u in vectors.T]
+    found = component_gains(problem, np.eye(3)[:, :2], w if weighted else None)
+    assert_allclose(found, vectors * gains @ vectors.T / sum(gains), atol=1e-8)
+
+
+def test_both_components_of_an_exclusive_or_count(rng):
+    """HSIC of one of them, normalised, is as high as that of both."""
+    X = rng.standard_normal((400, 5))
+    model = SupervisedIKDR(2, init="gradient").fit(X, X[:, 0] * X[:, 1] > 0)
+    assert_allclose(model.component_gains_, 0.5, atol=0.2)
+    assert_allclose(model.feature_importances_[:2], 0.5, atol=0.1)  # no warning: it is an error
 
 
 def test_importances_of_gradients_are_slopes_times_spreads(rng):

@@ -91,6 +91,7 @@ def target(name, X, y):
     return np.column_stack([r, X[:, 2]]) if "two" in name else r
 
 
+@pytest.mark.filterwarnings("ignore:component_gains_:UserWarning")
 @pytest.mark.parametrize("name", MODELS)
 def test_whole_weights_are_rows_repeated(name, rows):
     X, y, w = rows
