@@ -66,8 +66,7 @@ class SupervisedIKDR(DependentIKDR):
         finds more where columns interact, and over-fits where rows are few. "auto": 0.01 if five
         nearest neighbours in the projection of held-out rows prefer it by a standard error over
         three thirds; else, with fewer than 60 rows, and with random features or rows in blocks,
-        infinity. It takes about twice the time of infinity. With a finite ridge `tol` is at least
-        5e-6.
+        infinity. It takes about twice the time of infinity.
     random_features : int, optional
         Replace the Gaussian kernel by so many random features: time linear in the samples. X may
         then be a numpy.memmap of more rows than memory holds, or X and y Dask collections, whose

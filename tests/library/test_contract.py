@@ -57,6 +57,7 @@ WEIGHTED = ["supervised", "response", "kernel response", "conditional", "conditi
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:component . of:UserWarning"),
+    pytest.mark.filterwarnings("ignore:component_gains_:UserWarning"),
     pytest.mark.filterwarnings("ignore:no bandwidth tried:UserWarning"),
 ]
 
