@@ -26,6 +26,7 @@ from ismlit.targets import read_target
 
 MOST_ROWS = 1000  # The columns are ordered on at most so many rows.
 REGRESSED_ROWS = 300  # What the columns add is found on so many.
+MOST_MIXED = 6  # Of more columns of W, directions between two are not tried: they are q² in all.
 REGRESSION_RIDGE = 0.01  # Of a kernel whose diagonal is 1.
 START_ROWS = 300  # A gradient start takes about so many of them.
 LEAST_UNITS = 6  # Rows, or groups, of a bootstrap: of five there are but 126 different draws.
@@ -120,7 +121,7 @@ def component_gains(problem, W, sample_weight=None):
     The target is a factor of Gamma, the kernel that of the problem, the ridge 0.01 a row. Unlike
     HSIC, the error may be compared between planes of different dimension. The eigenvectors are
     those of the quadratic form that grows as the error does along the principal axes of the
-    projected rows and halfway between two of them.
+    projected rows and, of at most six, halfway between two of them.
 
     References
     ----------
@@ -156,7 +157,7 @@ def component_gains(problem, W, sample_weight=None):
         return _left_out_error(W @ (axes @ rest), *given) - error
 
     C = np.diag([gain(u) for u in np.eye(q)])
-    for k, j in combinations(range(q), 2):
+    for k, j in combinations(range(q), 2) if q <= MOST_MIXED else ():
         one, other = np.eye(q)[[k, j]] / np.sqrt(2)
         C[k, j] = C[j, k] = (gain(one + other) - gain(one - other)) / 2
     vectors = np.linalg.eigh(C)[1]

@@ -207,6 +207,13 @@ def test_gains_are_of_the_error_of_rows_left_out_one_by_one(weighted, rng):
     assert_allclose(found, vectors * gains @ vectors.T / sum(gains), atol=1e-8)
 
 
+def test_of_many_columns_the_one_that_decides_gains_most(rng):
+    X = rng.standard_normal((200, 8)) * np.arange(8, 0, -1)
+    C = component_gains(Problem(X, label_gamma(X[:, 2] > 0), Gaussian(8.0)), np.eye(8))
+    assert_allclose(np.trace(C), 1)
+    assert C.diagonal().argmax() == 2 and C[2, 2] > 0.5
+
+
 def test_both_components_of_an_exclusive_or_count(rng):
     """HSIC of one of them, normalised, is as high as that of both."""
     X = rng.standard_normal((400, 5))
