@@ -47,10 +47,10 @@ class Certificate:
     p_value, n_permutations : float or None, int
         Where an estimator with labels or a response was asked: the share of refits, with the rows
         of Gamma permuted, that come to as high a J. Random labels have maxima, too.
-    ridge, ridge_gain : float or None, tuple of two floats or None
+    ridge, ridge_gain : float or None
         Where an estimator with a ridge was asked: its ``ridge_``, infinity for HSIC; and with
-        ridge="auto" by how much the ridge 0.01 scored higher than HSIC on the rows held out, and
-        the standard error of that.
+        ridge="auto" a pair of numbers, by how much the ridge 0.01 scored higher than HSIC on the
+        rows held out, and the standard error of that.
     starts : Starts or None
         Of a solve from several starts, where they ended: a maximum is one among its neighbours,
         and this is the only word on others.
