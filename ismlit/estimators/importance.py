@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ismlit.estimators.base import Projection
 from ismlit.estimators.linear import LinearReduction, column_std
 from ismlit.estimators.weights import row_weights
+from ismlit.gamma import centre
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.messages import warn
 from ismlit.objectives.pairs import alignment
@@ -139,6 +140,9 @@ def component_gains(problem, W, sample_weight=None):
     >>> component_gains(problem, np.eye(3)).diagonal().round(1)
     array([0.5, 0.5, 0. ])
     """
+    q = W.shape[1]
+    if q == 1:
+        return np.ones((1, 1))
     rows = np.sort(np.random.default_rng(0).permutation(len(problem.X))[:REGRESSED_ROWS])
     few, w = problem.on(rows), None if sample_weight is None else sample_weight[rows]
     F, s = few.gamma.factors()
@@ -148,9 +152,9 @@ def component_gains(problem, W, sample_weight=None):
     seen /= np.abs(seen).max(axis=0, initial=1e-300)
     _, first, copies = np.unique(seen.round(9), axis=0, return_index=True, return_inverse=True)
     w = np.bincount(copies.ravel(), w)
-    axes = np.linalg.eigh(np.atleast_2d(np.cov(Z[first].T, aweights=w)))[1]
+    axes = np.linalg.eigh(np.cov(Z[first].T, aweights=w))[1]
     given = few.on(first), F[first], s, w
-    error, q = _left_out_error(W @ axes, *given), W.shape[1]
+    error = _left_out_error(W @ axes, *given)
 
     def gain(u):
         rest = np.linalg.qr(np.c_[u, np.eye(q)])[0][:, 1:q]  # an orthonormal basis of what is left
@@ -169,14 +173,9 @@ def component_gains(problem, W, sample_weight=None):
 
 def _left_out_error(W, problem, F, s, w):
     """The leave-one-out error of a weighted kernel ridge regression of F on XW."""
-    F = F - np.average(F, axis=0, weights=w)
-    if not W.shape[1]:
-        return float(w @ F**2 @ s)
-    K = gram(problem.kernel, problem.X, W).astype(float)
-    K = K - np.average(K, axis=0, weights=w)
-    K = K - np.average(K, axis=1, weights=w)[:, None]
+    K = centre(centre(gram(problem.kernel, problem.X, W).astype(float), w).T, w)
     inverse = np.linalg.inv(K + np.diag(len(w) * REGRESSION_RIDGE * w.mean() / w))
-    return float(w @ (inverse @ F / np.diag(inverse)[:, None]) ** 2 @ s)
+    return float(w @ (inverse @ centre(F, w) / np.diag(inverse)[:, None]) ** 2 @ s)
 
 
 def _best_plane(problem, k):

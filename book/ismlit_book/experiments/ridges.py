@@ -101,7 +101,8 @@ def on_a_draw(name, seed):
 
 def on_folds(name, ridge):
     """Scores of five nearest neighbours on two components, on five folds, twice."""
-    X, y = TABLES[name]().data, TABLES[name]().target
+    table = TABLES[name]()
+    X, y = table.data, table.target
     classes = name != "diabetes"
     kind, judge, folds = (
         (SupervisedIKDR, KNeighborsClassifier(5), RepeatedStratifiedKFold)
