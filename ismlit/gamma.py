@@ -568,7 +568,12 @@ def response_gamma(
     return Gamma(F, np.ones(F.shape[1]))
 
 
-def target_factor(y: np.ndarray, tol: float = 1e-3, n_landmarks: int | None = 200) -> np.ndarray:
+def target_factor(
+    y: np.ndarray,
+    tol: float = 1e-3,
+    n_landmarks: int | None = 200,
+    max_samples: int = 5000,
+) -> np.ndarray:
     """Return the centred factor F of the Gamma = FF' of a target of either kind.
 
     Parameters
@@ -577,6 +582,8 @@ def target_factor(y: np.ndarray, tol: float = 1e-3, n_landmarks: int | None = 20
         As `ismlit.targets.read_target` gives it; with two axes always numbers.
     tol, n_landmarks : float, int or None
         Of a response, as for `response_gamma`.
+    max_samples : int
+        Of how many rows the median distance is taken.
 
     Returns
     -------
@@ -594,7 +601,8 @@ def target_factor(y: np.ndarray, tol: float = 1e-3, n_landmarks: int | None = 20
     if y.ndim == 1 and not is_response(y):
         return centre(one_hot(y))
     Y = y.reshape(len(y), -1).astype(float)
-    return response_gamma(Y, median_distance(Y), tol=tol, n_landmarks=n_landmarks).F
+    sigma = median_distance(Y, max_samples=max_samples)
+    return response_gamma(Y, sigma, tol=tol, n_landmarks=n_landmarks).F
 
 
 def embedding_gamma(U: ArrayLike) -> Gamma:

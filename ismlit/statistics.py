@@ -19,7 +19,7 @@ from ismlit.bandwidth import MEDIAN_SUBSAMPLE, as_kernel, median_distance
 from ismlit.conditioning import conditional_values, read_given
 from ismlit.estimators.parameters import is_integer_at_least
 from ismlit.estimators.validation import check_units, explained, warn_of_a_dominant_column
-from ismlit.gamma import Gamma, centre, one_hot, response_gamma, target_factor
+from ismlit.gamma import Gamma, centre, one_hot, target_factor
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian, Kernel
 from ismlit.memory import batches, require_memory
@@ -371,14 +371,6 @@ def _median_distance(Y):
     return median_distance(Y, max_samples=MEDIAN_SUBSAMPLE)
 
 
-def _split_factor(y):
-    """A factor F (n, r) of the Gram matrix FF' of y, linear in the rows."""
-    if not is_response(y):
-        return centre(one_hot(y))
-    Y = y.reshape(len(y), -1).astype(float)
-    return response_gamma(Y, _median_distance(Y), tol=1e-12).F
-
-
 def _on_held_out_half(X, y, kernel, rng):
     """The studentised cross-HSIC: what one half of the rows estimates, met on the other half.
 
@@ -392,7 +384,7 @@ def _on_held_out_half(X, y, kernel, rng):
             'bandwidth for those: take bandwidth="median", or method="permutation"'
         )
     one, other = np.array_split(rng.permutation(len(X)), 2)
-    F = _split_factor(y)
+    F = target_factor(y, 1e-12, max_samples=MEDIAN_SUBSAMPLE)
     known, seen = centre(F[one]), centre(F[other])
     parts = (gram(kernel, X[other[rows]], None, X[one]) for rows in batches(len(other), len(one)))
     witness = centre(np.vstack([K @ known for K in parts]))
