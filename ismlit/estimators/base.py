@@ -11,12 +11,10 @@ from types import SimpleNamespace
 from typing import ParamSpec, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from ismlit.estimators.collections import is_blocks
-from ismlit.estimators.linear import FLOATS, LinearReduction, column_std
+from ismlit.estimators.linear import LinearReduction, column_std
 from ismlit.estimators.validation import (
     check_units,
     explain_column,
@@ -361,48 +359,3 @@ class Projection(LinearReduction):
         for name, value in vars(self).items():
             setattr(twin, name, value if name == "_solved" else copy.deepcopy(value, memo))
         return twin
-
-    def inverse_transform(self, Z: ArrayLike) -> np.ndarray:
-        """The rows of X that lie in the subspace and have the projection Z.
-
-        Parameters
-        ----------
-        Z : array of shape (n_samples, n_components)
-
-        Returns
-        -------
-        array of shape (n_samples, n_features)
-            ``Z W_' + mean_``: `transform` gives Z of it again.
-
-        Raises
-        ------
-        ValueError
-            If Z has another number of columns.
-
-        Notes
-        -----
-        What it cannot restore: whatever of a row lies outside the subspace, for which the mean
-        of the training rows stands. So a column of which ``W_`` makes no use is its mean in every
-        row, and of a row that was projected the nearest point of the subspace comes back.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from ismlit import SupervisedIKDR
-        >>> X, y = load_iris(return_X_y=True)
-        >>> for q in (1, 2, 4):  # with all directions nothing is lost
-        ...     model = SupervisedIKDR(q).fit(X, y)
-        ...     restored = model.inverse_transform(model.transform(X))
-        ...     print(q, round(float(abs(restored - X).mean()), 2))
-        1 0.65
-        2 0.5
-        4 0.0
-        """
-        check_is_fitted(self)
-        rows = check_array(Z, dtype=FLOATS)
-        if rows.shape[1] != self.W_.shape[1]:
-            raise ValueError(
-                f"Z has {rows.shape[1]} columns, but {type(self).__name__} projects to "
-                f"{self.W_.shape[1]}: pass what transform(X) gives"
-            )
-        return (rows @ self.W_.T + self.mean_).astype(rows.dtype, copy=False)

@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ismlit.bandwidth import as_kernel
-from ismlit.dependence import normalized_hsic
 from ismlit.estimators.base import Projection
 from ismlit.estimators.collections import is_collection, score_collections
 from ismlit.estimators.components import choose_components, standard_error
@@ -22,10 +21,10 @@ from ismlit.estimators.conditional import choose_ridge, climb_from_highest, cond
 from ismlit.estimators.importance import component_gains, order_columns
 from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import NONE, WHOLE, one_of, rule
-from ismlit.estimators.weights import row_weights, weighted_agreement
+from ismlit.estimators.weights import agreement, row_weights
 from ismlit.gamma import distinct_rows
 from ismlit.geometry.frames import fixed_signs
-from ismlit.grams import ConstantKernelError, gram
+from ismlit.grams import gram
 from ismlit.kernels import Kernel
 from ismlit.memory import require_memory
 from ismlit.messages import warn
@@ -35,6 +34,9 @@ from ismlit.objectives.parts import as_problem
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism, warn_unless_converged
 from ismlit.solvers.permutations import highest_dependence, permutation_p_value
+
+if TYPE_CHECKING:
+    from ismlit.estimators.report import Report
 
 N_PERMUTATIONS = 19  # The fewest with which p can be 0.05.
 CHANCE_ROWS = 1000  # A certificate compares with chance on at most so many rows.
@@ -52,7 +54,6 @@ class DependentIKDR(Projection):
     bandwidth: float | str | Callable[[np.ndarray], float] = "projected"
     bandwidth_scale: float = 1.0
     init: str | np.ndarray = "several"
-    balanced: bool = False
     ridge: float | str = "auto"
     random_features: int | None = None
     tol: float = 1e-6
@@ -152,7 +153,7 @@ class DependentIKDR(Projection):
 
     def _row_weights(self, sample_weight, X, y):
         """The weight of every row (n,), or None where all count alike."""
-        return row_weights(sample_weight, getattr(self, "class_weight", None), X, y)
+        return row_weights(sample_weight, None, X, y)
 
     def _kernel(self, X_centred, q, sample_weight):
         options = dict(scale=self.bandwidth_scale, sample_weight=sample_weight)
@@ -222,12 +223,60 @@ class DependentIKDR(Projection):
                 raise ValueError(f"{kernel!r} has bandwidths for the training rows alone")
             kernel = self._kernel(centred, None, None)
         K = gram(kernel, centred, self.W_)
-        if sample_weight is not None:
-            return weighted_agreement(K, L, row_weights(sample_weight, None, rows, target))
-        try:
-            return normalized_hsic(K, L)
-        except ConstantKernelError:  # between equal images nothing depends on y
-            return 0.0
+        return agreement(K, L, row_weights(sample_weight, None, rows, target))
+
+    def report(
+        self, X: ArrayLike, y: ArrayLike, *, n_resamples: int = 50, random_state: int = 0
+    ) -> Report:
+        """One page on a table: how well it predicts, which columns count, and is it chance.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Scaled, as for `fit`. The estimator itself stays as it is: a clone is fitted.
+        y : array of shape (n_samples,)
+        n_resamples : int, default=50
+            Of the bootstrap.
+        random_state : int, default=0
+            Of folds, trees, bootstrap and test.
+
+        Returns
+        -------
+        Report
+            Printed as text, in a notebook with a picture. Its numbers are those of
+            `sklearn.model_selection.cross_val_score` on five shuffled folds, for nearest neighbours
+            after the projection, a linear model and boosted trees; of
+            `ismlit.bootstrap_importances`; of `certificate`; and of `ismlit.dependence_test` of y
+            and all columns of X.
+
+        Raises
+        ------
+        ValueError
+            As `fit` and `ismlit.bootstrap_importances`.
+
+        Warns
+        -----
+        UserWarning
+            If a class has fewer than five rows, so that some folds lack it.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> from ismlit import SupervisedIKDR
+        >>> X, y = load_wine(return_X_y=True, as_frame=True)
+        >>> X = StandardScaler().set_output(transform="pandas").fit_transform(X)
+        >>> report = SupervisedIKDR(1).report(X, y, n_resamples=10)
+        >>> print(report)  # doctest: +ELLIPSIS
+        accuracy on 5 folds: mean, standard deviation
+        ...
+        dependence beyond chance: yes, p = 0.005 (199 permutations, 178 rows)
+        local maximum: yes
+        ...
+        """
+        from ismlit.estimators.report import report
+
+        return report(self, X, y, n_resamples, random_state)
 
     _target_options: ClassVar[dict[str, bool]] = {}
 

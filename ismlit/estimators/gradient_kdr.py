@@ -5,17 +5,23 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_consistent_length, validate_data
 
+from ismlit.bandwidth import median_distance
+from ismlit.dependence import gram_of_labels
 from ismlit.estimators.base import all_or_nothing
-from ismlit.estimators.linear import FLOATS, LinearReduction, column_std
+from ismlit.estimators.linear import FLOATS, LinearReduction, Refused, column_std
 from ismlit.estimators.parameters import POSITIVE, WHOLE, check_parameters
 from ismlit.estimators.validation import check_units, warn_of_a_dominant_column
+from ismlit.estimators.weights import agreement, row_weights
 from ismlit.gamma import target_factor
 from ismlit.geometry.frames import fixed_signs
-from ismlit.grams import column_means
+from ismlit.grams import column_means, gram
+from ismlit.kernels import Gaussian
+from ismlit.memory import require_memory
 from ismlit.solvers.gradient_start import N_FREQUENCIES, gradient_plane
-from ismlit.targets import read_target
+from ismlit.targets import is_response, read_target
 
 
 class ClosedFormReduction(LinearReduction):
@@ -39,10 +45,57 @@ class ClosedFormReduction(LinearReduction):
         check_units(X)
         self.mean_ = column_means(X)
         self._std = column_std(X, self.mean_)
+        self._of_classes = not is_response(y)
         return X - self.mean_, y
 
     def _carried(self):
         return np.diag(np.maximum(self.eigenvalues_, 0))
+
+    certificate = Refused(
+        "W_ is an eigenvector and not the end of a climb. dependence_test(X, y, n_components=q) "
+        "says whether a plane can be found by chance, and certify(problem, W_) looks at any problem"
+    )
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """How strongly y depends on the projected X: normalised HSIC, from 0 to 1.
+
+        The kernel is a Gaussian as wide as the median distance of two projected rows; a response
+        has one as wide as its standard deviation.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Classes or a response, as in `fit`.
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+            0 where y is constant on these rows.
+
+        Raises
+        ------
+        MemoryError
+            If the Gram matrices of so many rows are larger than the memory of this machine.
+        ValueError
+            If most rows have one projection.
+
+        See Also
+        --------
+        ismlit.SupervisedIKDR.score : of a kernel that was fitted.
+        """
+        Z = self.transform(X)
+        y = read_target(y)
+        check_consistent_length(Z, y)
+        cure = "score a sample of the rows"
+        require_memory(f"score of {type(self).__name__}", cure, len(Z), 5)
+        if self._of_classes:
+            L = gram_of_labels(y)
+        else:
+            L = gram(Gaussian(np.std(y) or 1.0), np.asarray(y, float)[:, None])
+        K = gram(Gaussian(median_distance(Z)), Z.astype(float))
+        return agreement(K, L, row_weights(sample_weight, None, Z, y))
 
 
 class GradientKDR(ClosedFormReduction):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import gen_batches
+from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.estimators.collections import TakesCollections
@@ -19,6 +19,19 @@ FLOATS = (np.float64, np.float32)
 TRANSFORM_CHUNK = 16384  # Rows that are looked at at once.
 REFERENCE = "https://ismlit.github.io/ismlit/book/reference/"
 """Where the reference of the library is served."""
+
+
+class Refused:
+    """What an estimator does not have and others do: reading it raises an error with the reason."""
+
+    def __init__(self, reason):
+        self.reason = reason
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, instance, owner):
+        raise AttributeError(f"{owner.__name__} has no {self.name}: {self.reason}")
 
 
 class KeepsPrecision(TakesCollections, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -63,6 +76,52 @@ class LinearReduction(KeepsPrecision, BaseEstimator):
             A = validate_data(self, X, dtype=FLOATS, reset=False)
         found = [(A[rows] - self.mean_) @ self.W_ for rows in gen_batches(len(A), TRANSFORM_CHUNK)]
         return np.vstack(found).astype(A.dtype, copy=False)
+
+    def inverse_transform(self, Z: ArrayLike) -> np.ndarray:
+        """The rows of X that lie in the subspace and have the projection Z.
+
+        Parameters
+        ----------
+        Z : array of shape (n_samples, n_components)
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            ``Z W_^+ + mean_``, with W_' for the pseudo-inverse where ``W_`` is orthonormal:
+            `transform` gives Z of it again.
+
+        Raises
+        ------
+        ValueError
+            If Z has another number of columns.
+
+        Notes
+        -----
+        What it cannot restore: whatever of a row lies outside the subspace, for which the mean
+        of the training rows stands. So a column of which ``W_`` makes no use is its mean in every
+        row, and of a row that was projected the nearest point of the subspace comes back.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from ismlit import SupervisedIKDR
+        >>> X, y = load_iris(return_X_y=True)
+        >>> for q in (1, 2, 4):  # with all directions nothing is lost
+        ...     model = SupervisedIKDR(q).fit(X, y)
+        ...     restored = model.inverse_transform(model.transform(X))
+        ...     print(q, round(float(abs(restored - X).mean()), 2))
+        1 0.65
+        2 0.5
+        4 0.0
+        """
+        check_is_fitted(self)
+        rows = check_array(Z, dtype=FLOATS)
+        if rows.shape[1] != self.W_.shape[1]:
+            raise ValueError(
+                f"Z has {rows.shape[1]} columns, but {type(self).__name__} projects to "
+                f"{self.W_.shape[1]}: pass what transform(X) gives"
+            )
+        return (rows @ np.linalg.pinv(self.W_) + self.mean_).astype(rows.dtype, copy=False)
 
     @property
     def components_(self) -> np.ndarray:

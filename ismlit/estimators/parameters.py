@@ -107,7 +107,6 @@ PARAMETERS = {
     "max_turns": WHOLE,
     "n_init": WHOLE,
     "normalize": one_of(*NORMALIZE),
-    "balanced": BOOL,
     "ridge": rule(POSITIVE, one_of("auto")),
     "random_features": rule(WHOLE, NONE),
     "weight": NOT_NEGATIVE,

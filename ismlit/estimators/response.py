@@ -37,8 +37,6 @@ class ResponseIKDR(DependentIKDR):
     ----------
     n_components, kernel, bandwidth, bandwidth_scale, init, random_features, tol, max_iter, n_jobs
         As for `SupervisedIKDR`.
-    balanced : bool, default=False
-        As for `SupervisedIKDR`; it has little to do where slices hold equally many rows.
     n_slices : int or None, default=10
         At least 2. Equal values of y are never parted, so there may be fewer. Of several responses
         each is cut on its own. None: no slices, but a Gaussian kernel of all r responses together,
@@ -139,8 +137,8 @@ class ResponseIKDR(DependentIKDR):
         starts = [slice_starts(column, self.n_slices, sample_weight) for column in Y.T]
         self.slices_ = starts if y.ndim == 2 else starts[0]
         if self.random_features is not None and sample_weight is None and y.ndim == 1:
-            return class_gamma(self._slices_of(y)[0], self.balanced)
-        parts = [label_gamma(code, self.balanced, sample_weight) for code in self._slices_of(y)]
+            return class_gamma(self._slices_of(y)[0])
+        parts = [label_gamma(code, sample_weight=sample_weight) for code in self._slices_of(y)]
         return Gamma(np.hstack([part.F for part in parts]), np.hstack([part.s for part in parts]))
 
     def _regression_gamma(self, y, sample_weight, width=1.0):

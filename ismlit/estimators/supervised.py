@@ -15,12 +15,13 @@ from ismlit.estimators.collections import fit_collections, is_blocks, is_collect
 from ismlit.estimators.dependent import COMPONENTS, DependentIKDR
 from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import DICT, NONE, check_parameters, one_of, rule
+from ismlit.estimators.weights import row_weights
 from ismlit.gamma import label_gamma
 from ismlit.messages import warn
 from ismlit.objectives.class_sums import class_gamma
 from ismlit.targets import class_labels
 
-CLASS_WEIGHT = rule(DICT, one_of("balanced"), NONE)
+CLASS_WEIGHT = rule(DICT, one_of("size", "balanced"), NONE)
 
 
 @dataclass(eq=False, repr=False)
@@ -51,14 +52,13 @@ class SupervisedIKDR(DependentIKDR):
         Where W starts, see `ismlit.ism`: "several" looks around, "taylor" is the thesis's,
         "gradient" also notices interactions of columns, whose class means coincide. A finite ridge
         starts at the better of `GradientKDR` in its own metric and `SAVE`, unless it is an array.
-    balanced : bool, default=False
-        Take H Y (Y'Y)^-1 Y' H in place of HYY'H, so that a class counts by its size and not by
-        the square of it. Of two classes it changes nothing: J is then, up to a factor, the squared
-        distance of the two class means in feature space.
-    class_weight : dict, "balanced" or None, default=None
-        A factor for the weights of every class; "balanced" makes their sums equal. Of two classes
-        it changes the bandwidth and the mean alone, for the reason above: what classifies
-        afterwards needs a weight of its own.
+    class_weight : dict, "size", "balanced" or None, default=None
+        How much a class counts in J. None: by the square of its size, as in the thesis; "size": by
+        its size, with H Y (Y'Y)^-1 Y' H in place of HYY'H; "balanced": as much as any other, by
+        weights of its rows; a dict: those weights, by class. With two classes J is, up to a factor,
+        the squared distance of their means in feature space: None and "size" are then the same,
+        and the weights change the bandwidth and the mean only. A classifier of the projection
+        needs class weights of its own.
     ridge : float or "auto", default="auto"
         ``numpy.inf``: HSIC, as in the thesis. With a number the conditional covariance is minimised
         in its place: what is left of y in a kernel ridge regression on XW, whose regularisation is
@@ -220,9 +220,14 @@ class SupervisedIKDR(DependentIKDR):
         return self._fit(rows, labels, sample_weight)
 
     def _gamma(self, y, sample_weight):
+        by_size = self.class_weight == "size"
         if self.random_features is not None and sample_weight is None:
-            return class_gamma(y, self.balanced)
-        return label_gamma(y, self.balanced, sample_weight)
+            return class_gamma(y, by_size)
+        return label_gamma(y, by_size, sample_weight)
+
+    def _row_weights(self, sample_weight, X, y):
+        factors = None if self.class_weight == "size" else self.class_weight
+        return row_weights(sample_weight, factors, X, y)
 
     def _target_gram(self, y):
         seen = np.unique(y)

@@ -57,16 +57,16 @@ def row_weights(sample_weight, class_weight, X, y):
     return w * factors[index]
 
 
-def weighted_agreement(K, L, w):
-    """Return the normalised HSIC of two Gram matrices whose rows have weights.
+def agreement(K, L, w=None):
+    """Return the normalised HSIC of two Gram matrices, whose rows may have weights.
 
-    It is that of the matrices in which every row is repeated as often as its weight says.
+    With weights it is that of the matrices in which every row is repeated as its weight says.
 
     Parameters
     ----------
     K, L : arrays of shape (n, n)
         Gram matrices.
-    w : array of shape (n,)
+    w : array of shape (n,), optional
         The weights.
 
     Returns
@@ -78,13 +78,14 @@ def weighted_agreement(K, L, w):
     --------
     >>> import numpy as np
     >>> from ismlit import normalized_hsic
-    >>> from ismlit.estimators.weights import weighted_agreement
+    >>> from ismlit.estimators.weights import agreement
     >>> K, L = np.diag([1.0, 2.0, 3.0]), np.eye(3)
     >>> twice = np.array([0, 0, 1, 2])
     >>> repeated = normalized_hsic(K[np.ix_(twice, twice)], L[np.ix_(twice, twice)])
-    >>> bool(np.isclose(weighted_agreement(K, L, np.array([2.0, 1.0, 1.0])), repeated))
+    >>> bool(np.isclose(agreement(K, L, np.array([2.0, 1.0, 1.0])), repeated))
     True
     """
+    w = np.ones(len(K)) if w is None else w
     K, L = weighted_centre(K, w), weighted_centre(L, w)
     size = np.linalg.norm(K) * np.linalg.norm(L)
     return float(np.sum(K * L) / size) if size else 0.0

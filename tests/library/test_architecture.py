@@ -29,11 +29,14 @@ FOLDERS = {
     "solvers": "gradient_start lbfgs starts result climb ism certificate permutations alternate",
     "estimators": (
         "scikit parameters validation collections linear weights base importance "
-        "gradient_kdr sliced_inverse sliced_variance components conditional dependent "
-        "supervised response clusters extension clustering unsupervised semisupervised kdac"
+        "gradient_kdr sliced_inverse sliced_variance components conditional"
+    ),
+    ".": "conditioning statistics",
+    ".estimators": (
+        "report dependent supervised response clusters extension clustering unsupervised "
+        "semisupervised kdac"
     ),
     "estimators.network": "layers ridge growth classifier",
-    ".": "conditioning statistics",
 }
 """Every folder and its modules, each importing only from those before it."""
 FACES = {"kernels": "kernels._named"}
@@ -257,7 +260,6 @@ BAD = {
     "max_turns": [2.5],
     "n_init": [0],
     "normalize": [True],
-    "balanced": [1],
     "random_features": [0],
     "weight": [-1.0],
     "n_jobs": [0.5],

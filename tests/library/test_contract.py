@@ -116,6 +116,29 @@ def test_columns_far_from_zero_in_single_precision(name, table):
         assert_allclose(model.feature_importances_, exact.feature_importances_, atol=1e-3)
 
 
+FACE = {
+    "score": lambda model, X, y: 0 < model.score(X, y) <= 1,
+    "feature_importances_": lambda model, X, y: np.isclose(model.feature_importances_.sum(), 1),
+    "inverse_transform": lambda model, X, y: np.allclose(
+        model.transform(model.inverse_transform(model.transform(X))), model.transform(X)
+    ),
+    "certificate": lambda model, X, y: str(model.certificate()).startswith("local maximum"),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_estimator_has_the_same_face_or_says_why_not(name, table):
+    model, X, y = fitted(name, table), table[0], table[1][ESTIMATORS[name][1]]
+    refused = ["certificate"] if name in CLOSED else list(FACE)[1:] if name == "network" else []
+    for member, holds in FACE.items():
+        if member in refused:
+            reason = f"{type(model).__name__} has no {member}: .{{30}}"
+            with pytest.raises(AttributeError, match=reason):
+                getattr(model, member)
+        else:
+            assert holds(model, X, y)
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_constant_columns_change_nothing(name, table):
     X = table[0]

@@ -165,7 +165,7 @@ def test_an_error_names_the_place_and_the_cure(call, words):
 def test_an_error_of_another_kind_is_left_alone():
     """Only what cannot be read as numbers is blamed on a column."""
     with pytest.raises(ValueError, match="must be True or False"):
-        SupervisedIKDR(balanced=1).fit(changed(0, 0, np.nan), Y)
+        KernelDependenceNetwork(early_stopping=1).fit(changed(0, 0, np.nan), Y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         SupervisedIKDR().fit(X, Y[:-1])
     with pytest.raises(TypeError, match="must be a string or a real number, not 'dict'"):

@@ -363,16 +363,6 @@ def test_equal_weights_change_nothing_and_unequal_ones_not_everything():
     assert balanced_accuracy_score(y, found[10]) > 0.85
 
 
-def test_slices_of_a_response_can_be_balanced():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((300, 6))
-    y = np.clip(rng.poisson(0.5, 300) + 2 * (X[:, 0] > 1.2), 0, 5)
-    plain, balanced = (
-        ResponseIKDR(2, balanced=b).fit(X, y).result_.objective for b in (False, True)
-    )
-    assert not np.isclose(plain, balanced)
-
-
 @pytest.mark.filterwarnings("ignore:column 0 of X makes", "ignore:no bandwidth")
 def test_where_nothing_serves_new_rows_are_told_all_the_same():
     X = np.random.default_rng(0).standard_normal((150, 4))

@@ -17,7 +17,7 @@ from ismlit import (
     normalized_hsic,
     response_gamma,
 )
-from ismlit.estimators.weights import row_weights, weighted_agreement
+from ismlit.estimators.weights import agreement, row_weights
 from ismlit.geometry.frames import projector_distance
 from ismlit.targets import slice_starts
 
@@ -75,7 +75,7 @@ def test_slices_hold_equal_weight(rng):
 
 MODELS = {
     "labels": SupervisedIKDR(2, init="taylor", ridge=np.inf),
-    "balanced": SupervisedIKDR(2, init="taylor", balanced=True, ridge=np.inf),
+    "size": SupervisedIKDR(2, init="taylor", class_weight="size", ridge=np.inf),
     "class_weight": SupervisedIKDR(2, init="taylor", class_weight="balanced", ridge=np.inf),
     "slices": ResponseIKDR(2, init="taylor", n_slices=4, ridge=np.inf),
     "no slices": ResponseIKDR(2, init="taylor", n_slices=None, ridge=np.inf),
@@ -85,7 +85,7 @@ MODELS = {
 
 
 def target(name, X, y):
-    if name in ("labels", "balanced", "class_weight"):
+    if name in ("labels", "size", "class_weight"):
         return y
     r = y + X[:, 1] ** 2
     return np.column_stack([r, X[:, 2]]) if "two" in name else r
@@ -234,10 +234,10 @@ def test_the_agreement_of_rows_with_weights_is_that_of_repeated_rows(rows, rng):
     X, y, w = rows
     K, L, flat = X @ X.T, (y[:, None] == y) * 1.0, np.full((60, 60), 0.3)
     again = np.ix_(*[np.repeat(np.arange(60), w)] * 2)
-    assert weighted_agreement(K, L, w) == pytest.approx(normalized_hsic(K[again], L[again]))
-    assert weighted_agreement(K, L, 0.1 * w) == pytest.approx(weighted_agreement(K, L, w))
+    assert agreement(K, L, w) == pytest.approx(normalized_hsic(K[again], L[again]))
+    assert agreement(K, L, 0.1 * w) == pytest.approx(agreement(K, L, w))
     for one, other in ((K, flat), (flat, L), (flat, flat)):
-        assert weighted_agreement(one, other, rng.uniform(0.1, 2, 60)) == 0.0
+        assert agreement(one, other, rng.uniform(0.1, 2, 60)) == 0.0
 
 
 def test_weights_are_not_written_into_the_caller_s_array():

@@ -112,7 +112,9 @@ def one(problem, start, seed):
             q = min(q, len(np.unique(y)) - 1)
         model = ALONE[start](q)
     else:
-        model = (ResponseIKDR if is_response else SupervisedIKDR)(q, init=start, random_state=seed)
+        model = (ResponseIKDR if is_response else SupervisedIKDR)(
+            q, init=start, ridge=np.inf, random_state=seed
+        )
     with warnings.catch_warnings(action="ignore"):  # Phi_0 is all but 0 in some
         return {"share": round(found(model.fit(X, y).transform(X), Z), 3)}
 

@@ -104,8 +104,8 @@ class Discriminant(PLSRegression):
 
 ALL = "all columns"
 REDUCTIONS = {
-    "SupervisedIKDR": SupervisedIKDR,
-    "balanced": partial(SupervisedIKDR, balanced=True),
+    "SupervisedIKDR": partial(SupervisedIKDR, ridge=np.inf),
+    "by size": partial(SupervisedIKDR, ridge=np.inf, class_weight="size"),
     "LDA": CappedLDA,
     "PLS": Discriminant,
     "NCA": partial(NeighborhoodComponentsAnalysis, random_state=SEED),

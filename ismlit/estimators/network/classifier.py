@@ -20,7 +20,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.estimators.base import all_or_nothing, check_components, make_callback
-from ismlit.estimators.linear import FLOATS, KeepsPrecision
+from ismlit.estimators.linear import FLOATS, KeepsPrecision, Refused
 from ismlit.estimators.network.growth import COSINE_SCALE, Progress, grow
 from ismlit.estimators.network.layers import (
     LEAST_GAIN,
@@ -234,6 +234,16 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         self.callback = callback
         self.verbose = verbose
         self.random_state = random_state
+
+    feature_importances_ = Refused(
+        "its layers are not linear in X. sklearn.inspection.permutation_importance ranks the "
+        "columns of any classifier, on held-out rows"
+    )
+    inverse_transform = Refused("many rows of X have one image, and no subspace holds them")
+    certificate = Refused(
+        "every layer has a problem of its own. certify(Problem(A, label_gamma(y), kernel), W) "
+        "looks at a layer's W on the layer's input A = images(X, layer - 1)"
+    )
 
     @all_or_nothing
     def fit(self, X: Any, y: Any) -> Self:
