@@ -101,11 +101,10 @@ def look_around(problem, q, random_state, climb, callback=None):
         How many starts were tried, and how many agreed.
     """
     rng = check_random_state(0 if random_state is None else random_state)
-    n, view = problem.n, problem
+    n, rows = problem.n, by_distance(problem.X)  # of rows in blocks a problem holds some
     if n > START_SUBSAMPLE:
-        held = len(problem.X)  # of rows in blocks a problem holds some
-        view = problem.on(np.sort(rng.permutation(held)[:START_SUBSAMPLE]))
-    view, V = in_span(view, q)
+        rows = rows[rng.permutation(len(rows))[:START_SUBSAMPLE]]
+    view, V = in_span(problem.on(rows), q)
     before, ends, stopped = view.count.passes, [], False
     for name in START_ORDER:
         with warnings.catch_warnings():
@@ -127,11 +126,9 @@ def look_around(problem, q, random_state, climb, callback=None):
     higher = sum(not _reaches(taken[0], J) for J, _ in ends)
     starts = Starts(len(ends), agreed, higher)
     W = taken[1] if V is None else V @ taken[1]
-    if view.count is problem.count:
-        return W, starts
     passes = view.count.passes - before
     problem.count.passes += int(np.ceil(passes * (view.n / n) ** 2))
-    if stopped:
+    if stopped or len(rows) == n:
         return W, starts
     if taken is ends[0]:
         start = starting_point(problem, q, "taylor")
@@ -144,6 +141,16 @@ def look_around(problem, q, random_state, climb, callback=None):
         return W, starts
     ends = [climb(problem, start) for start in (W, starting_point(problem, q, "taylor"))]
     return max(ends, key=lambda pair: pair[0])[1], starts  # a sample can mislead
+
+
+def by_distance(X):
+    """The numbers of the rows of X (n, d), by their distance from the mean.
+
+    What is drawn in this order depends neither on that in which the rows came nor on how X is
+    turned.
+    """
+    centred = X - X.mean(axis=0)
+    return np.einsum("ij,ij->i", centred, centred).argsort(kind="stable")
 
 
 def _reaches(J, height):
