@@ -155,8 +155,8 @@ class LinearReduction(KeepsPrecision, BaseEstimator):
         estimator has these: for `GradientKDR`, the mean squared slope along the column, times its
         variance, is then the square of the importance. The components of a clustering count alike.
 
-        Columns that say the same each get a part, and together more than one of them alone would:
-        leave copies out before comparing.
+        Columns that are equal share what one of them alone would have, and of two that are nearly
+        equal one may get nearly all of it: leave copies out before comparing.
 
         Examples
         --------
