@@ -4,7 +4,6 @@ import mpmath
 import numpy as np
 import pytest
 import sympy as sp
-from ismlit import Gaussian, Problem, label_gamma
 from ismlit_book.methods.intervals import (
     alternates,
     enclosing,
@@ -16,6 +15,8 @@ from ismlit_book.methods.intervals import (
     plain_step,
 )
 from mpmath import iv
+
+from ismlit import Gaussian, Problem, label_gamma
 
 x, y = sp.symbols("x y", real=True)
 

@@ -172,6 +172,35 @@ def _newton(derivatives, low, high, steps=6):
     return hull(low, high)
 
 
+def along_and_across(points, labels, sigma=1):
+    """What Phi is along the W with the largest J of points in the plane, and across it.
+
+    Parameters
+    ----------
+    points, labels, sigma : as in `on_the_circle`
+
+    Returns
+    -------
+    own, other : (float, float)
+        Two ends of w'Phi w and of v'Phi v, with v at right angles to w; if it may be one of
+        several W, ends of the values of all.
+
+    Examples
+    --------
+    >>> from ismlit_book.methods.intervals import along_and_across
+    >>> own, other = along_and_across([[0, 0], [2, 0]], [0, 1])
+    >>> own[0] > 0.2 > other[1] == 0
+    True
+    """
+    angle, J, phi = on_the_circle(points, labels, sigma)
+    w = sp.Matrix([sp.cos(angle), sp.sin(angle)])
+    forms = enclosing([(u.T * phi * u)[0] for u in (w, w.diff(angle))], angle)
+    values = np.array([[ends(form) for form in forms(top)] for top in highest(J, angle, -0.3)])
+    return tuple(
+        (float(form[:, 0].min()), float(form[:, 1].max())) for form in values.swapaxes(0, 1)
+    )
+
+
 def one_zero(equations, symbols, centre, radius):
     """Where in a box the only zero of as many equations lies, by Krawczyk's operator.
 
