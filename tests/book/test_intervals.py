@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from ismlit_book.methods.intervals import (
+    along_and_across,
     alternates,
     enclosing,
     ends,
@@ -120,6 +121,24 @@ def test_equal_maxima_are_all_found_and_lower_ones_are_not(J, wanted):
 def test_a_level_maximum_is_not_shown(J):
     with pytest.raises(ArithmeticError, match="level"):
         highest(J, x, start=1.0)
+
+
+def test_phi_along_and_across_is_that_at_a_highest_angle(drawn):
+    angle, J, _ = on_the_circle(*drawn)
+    problem, at = problem_of(*drawn), np.linspace(0, np.pi, 20_001)
+    best = at[sp.lambdify(angle, J)(at).argmax()]
+    phi = problem.phi(direction(best))
+    for turn, (low, high) in zip((0, np.pi / 2), along_and_across(*drawn)):
+        u = direction(best + turn)
+        assert low == pytest.approx((u.T @ phi @ u).item(), abs=1e-3) == high
+
+
+def test_phi_along_and_across_is_that_of_all_highest_angles():
+    points, labels = [[0, 1], [2, 2], [-1, -1], [1, 0]], [0, 0, 0, 1]
+    angle, J, phi = on_the_circle(points, labels, 1)
+    assert len(highest(J, angle)) == 2
+    own, other = along_and_across(points, labels)
+    assert own[0] < own[1] < own[0] + 1e-9 < other[0] < other[1] < other[0] + 1e-9
 
 
 # ---------------------------------------------------------------- zeros
