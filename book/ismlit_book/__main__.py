@@ -35,6 +35,10 @@ def describe(claim_id):
         yield f"  uses   {', '.join(f'{used} ({origin(claim_id, used)})' for used in claim.uses)}"
     if claim.apart:
         yield f"  apart  {'; '.join(f'{other}: {why}' for other, why in claim.apart.items())}"
+    if result := rows.derives(claim_id):
+        yield f"  derives {result}, with others"
+    if equations := rows.derivation(claim_id):
+        yield f"  derived by {', '.join(equations)}"
     if users := rows.used_by(claim_id):
         yield f"  used by {', '.join(users)}"
     if tables := tables_read(claim_id):
@@ -124,11 +128,17 @@ def _list(options):
         and options.known in (None, how.get(claim.id, ("",))[0])
         and options.find.lower() in f"{claim.id} {claim.where} {claim.says} {claim.note}".lower()
     ]
+    asked = any(vars(options)[name] for name in ("verdict", "scope", "slip", "known", "find"))
     for title, claims in rows.by_chapter(chosen).items():
         print(f"\n{title}: {rows.tally(claims)}")
-        for claim in claims:
-            kind = how.get(claim.id, ("no cell",))[0]
-            print(f"  {claim.id:30} {claim.verdict:19} {kind:23} {claim.says}")
+        here = {claim.id: [] for claim in claims} if asked else rows.folded(claims)
+        for claim_id, equations in here.items():
+            claim, kind = rows.ledger()[claim_id], how.get(claim_id, ("no cell",))[0]
+            if claim in claims:
+                print(f"  {claim.id:30} {claim.verdict:19} {kind:23} {claim.says}")
+            if equations:
+                ends = " to ".join(dict.fromkeys((equations[0].id, equations[-1].id)))
+                print(f"    derivation of {claim_id}: {ends}, {rows.tally(equations)}")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@
     part.querySelectorAll(".tex").forEach((formula) => observer.observe(formula));
   };
   window.addEventListener("beforeprint", () => {
-    document.querySelectorAll("details.ledger-part").forEach((part) => { part.open = true; });
+    document.querySelectorAll("details:is(.ledger-part, .derivation *)")
+      .forEach((part) => { part.open = true; });
   });
   window.addEventListener("load", () => window.showFormulas(document));
 })();

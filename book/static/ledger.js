@@ -4,18 +4,22 @@
   const fields = [...form.elements].filter((field) => field.name);
   const groups = document.getElementById("ledger-groups");
   const parts = [...document.querySelectorAll("details.ledger-part")].map((part) => ({
-    part, section: part.closest("section"), body: part.querySelector("tbody"),
+    part, section: part.closest("section"),
   }));
-  const rows = parts.flatMap(({ body }) => [...body.rows].map((row) => ({
-    row, body, id: row.id.replace("claim-", ""),
+  const bodies = [...document.querySelectorAll("table.ledger tbody")].map((body) => ({
+    body, inOrder: [...body.rows],
+  }));
+  const rows = [...document.querySelectorAll("table.ledger tr[id]")].map((row) => ({
+    row, id: row.id.replace("claim-", ""),
     text: `${row.id} ${row.textContent}`.toLowerCase(),
-  })));
+  }));
+  const derivations = [...document.querySelectorAll("tr.derivation")]; // equations, folded
   const value = (name) => form.elements[name].value;
 
   /* groups by something else than the chapter have their tables made here */
   function order(by) {
     groups.replaceChildren();
-    rows.forEach(({ row, body }) => body.append(row));
+    bodies.forEach(({ body, inOrder }) => body.replaceChildren(...inOrder));
     if (!by) return;
     const words = [...form.elements[by].options].map((option) => option.value).slice(1);
     [...words, ""].forEach((word) => {
@@ -38,15 +42,18 @@
       seen += !row.hidden;
     });
     const asked = words.length + wanted.length > 0;
+    const leftIn = (part) => part.querySelectorAll("tr[id]:not([hidden])").length;
+    derivations.forEach((row) => {
+      row.hidden = !leftIn(row);
+      row.querySelector("details").open = asked && !row.hidden;
+    });
     document.querySelectorAll("details.ledger-part").forEach((part) => {
-      const left = part.querySelectorAll("tbody tr:not([hidden])").length;
+      const left = leftIn(part);
       part.hidden = !left;
       part.open = asked && left > 0;
       part.querySelector("summary").dataset.shown = asked ? `, ${left} shown` : "";
     });
-    parts.forEach(({ part, section, body }) => {
-      section.hidden = !body.rows.length || part.hidden;
-    });
+    parts.forEach(({ part, section }) => { section.hidden = part.hidden; });
     form.querySelector("output").textContent = asked ? `${seen} of ${rows.length} claims` : "";
   }
 
@@ -66,7 +73,11 @@
     order(value("by"));
     filter();
     if (!found) return;
-    found.row.closest("details").open = true;
+    let within = found.row.closest("details");
+    while (within) {
+      within.open = true;
+      within = within.parentElement.closest("details");
+    }
     found.row.scrollIntoView({ block: "center" });
     rows.forEach(({ row }) => row.classList.toggle("chosen", row === found.row));
     found.row.querySelector("a").focus({ preventScroll: true });

@@ -3,7 +3,7 @@
 import pytest
 from ismlit_book.__main__ import main
 from ismlit_book.record.cells import cells, known, used_at
-from ismlit_book.record.ledger import TITLES, ledger, named, title
+from ismlit_book.record.ledger import TITLES, derivation, derives, ledger, named, title
 
 LEDGER = ledger()
 WANTED = ("one case", "definition")
@@ -29,6 +29,24 @@ def test_command_line_lists_by_how_it_is_known_scope_and_slip(capsys):
     main(["--slip", "sign"])
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line[:2] == "  "]
     assert listed == [c.id for c in LEDGER.values() if c.slip == "sign"]
+
+
+def test_command_line_folds_the_equations_of_the_appendices(capsys):
+    """Unless what is asked for may be one of them."""
+    main(["--chapter", "D"])
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line[:2] == "  "]
+    assert rows[0][:4] == ["derivation", "of", "thm-6.1:", "eq-D.1"]
+    at = next(k for k, row in enumerate(rows) if row[0] == "lem-D.4")
+    assert rows[at + 1][2:6] == ["lem-D.4:", "eq-D.66", "to", "eq-D.73,"]
+    wanted = [c.id for c in LEDGER.values() if c.chapter == "D" and not derives(c.id)]
+    assert [row[0] for row in rows if row[0] != "derivation"] == wanted
+    main(["--chapter", "D", "--verdict", "holds"])
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line[:2] == "  "]
+    assert listed == [c.id for c in LEDGER.values() if (c.chapter, c.verdict) == ("D", "holds")]
+    main(["lem-D.4"])
+    assert f"derived by {', '.join(derivation('lem-D.4'))}\n" in capsys.readouterr().out
+    main(["eq-D.70"])
+    assert "derives lem-D.4" in capsys.readouterr().out
 
 
 def test_command_line_describes_one(capsys):

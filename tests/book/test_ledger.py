@@ -5,12 +5,16 @@ from dataclasses import replace
 
 import pytest
 from ismlit_book.record.ledger import (
+    APPENDICES,
     SCOPES,
     SLIPS,
     UNCHECKED,
     VERDICTS,
     Claim,
     counts,
+    derivation,
+    derives,
+    folded,
     ledger,
     rests_on,
     tally,
@@ -162,6 +166,48 @@ FORMULAS = {
 
 def test_printed_formulas_are_whole():
     assert faults(FORMULAS, [c for c in LEDGER.values() if c.prints]) == {}
+
+
+OF_APPENDICES = [
+    c.id for c in LEDGER.values() if c.id.startswith("eq-") and c.chapter in APPENDICES
+]
+
+
+def test_an_equation_of_an_appendix_has_one_result_that_is_not_folded_itself():
+    results = {derives(equation) for equation in OF_APPENDICES}
+    assert results <= LEDGER.keys() - {*OF_APPENDICES}
+    assert not any(map(derives, LEDGER.keys() - {*OF_APPENDICES}))
+    listed = [equation for result in results for equation in derivation(result)]
+    assert sorted(listed) == sorted(OF_APPENDICES)
+    assert {c.id for c in LEDGER.values() if c.derives} <= {*OF_APPENDICES}
+
+
+@pytest.mark.parametrize(
+    ("equation", "result"),
+    [
+        ("eq-A.5", "lem-3.3"),  # the row of (A.1) says so
+        ("eq-A.6", "lem-A.0.1"),  # a lemma begins
+        ("eq-C.100", "sec-C.7"),  # which stands after it
+        ("eq-C.101", "sec-C.10"),
+        ("eq-D.104", "lem-D.6"),
+        ("eq-D.105", "thm-6.2"),
+        ("eq-D.169", "txt-D.11-close"),
+    ],
+)
+def test_an_equation_derives_the_lemma_before_it_or_what_its_row_says(equation, result):
+    assert derives(equation) == result
+
+
+def test_folded_claims_are_all_of_them_in_their_order():
+    """A result stands before its equations, or where the first of them would."""
+    for chapter in APPENDICES:
+        here = [c for c in LEDGER.values() if c.chapter == chapter]
+        found = folded(here)
+        assert {c.id for c in here} <= {*found, *(c.id for e in found.values() for c in e)}
+        for result, equations in found.items():
+            assert [*equations] == [c for c in here if derives(c.id) == result]
+    shown = folded(LEDGER[name] for name in ("fig-D.1", "eq-D.101", "lem-D.6", "eq-6.5"))
+    assert [*shown] == ["fig-D.1", "lem-D.6", "eq-6.5"]
 
 
 def test_uses_has_no_cycle():

@@ -15,6 +15,8 @@ from ismlit_book.record.ledger import (
     WRONG,
     ClaimError,
     Sentence,
+    derivation,
+    derives,
     ledger,
     rests_on,
     title,
@@ -227,6 +229,37 @@ def test_every_claim_stands_where_it_should():
         assert len(re.findall(first, by_slip)) == (claim.verdict in WRONG), claim.id
         assert len(re.findall(first, matters)) == (claim.matters and claim.verdict in WRONG)
     assert "hidden>\n<label>Find" in verdicts.PARTS["filter"](""), "no form without its script"
+
+
+def test_an_equation_of_an_appendix_is_folded_below_its_result():
+    """It keeps its row, and is led to from its result wherever that stands."""
+    shown = {key: verdicts.PARTS["chapter"](key) for key in TITLES}
+    block = re.compile(
+        r'(?:<tr id="claim-([^"]+)"[^\n]*\s*)?<tr class="derivation">.*?<summary>(.*?)</summary>'
+        r"(.*?)</details>",
+        re.S,
+    )
+    row = re.compile(r'<tr id="claim-([^"]+)"')
+    folded = {}
+    for key, text in shown.items():
+        for before, summary, rows in block.findall(text):
+            equations = tuple(row.findall(rows))
+            result = derives(equations[0])
+            folded[result] = equations
+            assert f"{len(equations)} equation" in summary
+            if LEDGER[result].chapter == key:
+                assert before == result and "of its derivation" in summary
+            else:
+                assert f"of the derivation of {title(result)}:" in summary
+                above = shown[LEDGER[result].chapter]
+                assert f'<a href="#claim-{equations[0]}">{len(equations)} equation' in above
+    wanted = {derives(claim_id) for claim_id in LEDGER} - {""}
+    assert folded == {result: derivation(result) for result in wanted}
+    for result, equations in folded.items():
+        for equation in equations:
+            assert f'href="../claims/{equation}.html"' in PAGES[result]["body"]
+            assert f'href="../claims/{result}.html"' in PAGES[equation]["body"]
+            assert f"ledger.html#claim-{equation}" in PAGES[equation]["body"]
 
 
 def test_the_report_sets_numbers_side_by_side():

@@ -229,7 +229,7 @@ def test_the_front_page_counts_what_the_ledger_does(visit):
     shares = [number / len(theirs) for number in counts(theirs).values()]
     assert widths == pytest.approx([share * sum(widths) for share in shares], abs=1.5)
     tab.locator(".verdict-counts").get_by_role("link", name="fails").click()
-    shown = tab.locator("table.ledger tbody tr:visible")
+    shown = tab.locator("table.ledger tr[id]:visible")
     shown.first.wait_for()
     assert shown.count() == counts()["fails"]
 

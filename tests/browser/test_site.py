@@ -696,7 +696,7 @@ def test_lines_of_the_graph_run_behind_its_boxes(on_page):
 
 def test_the_ledger_is_searched_filtered_and_ordered(on_page):
     tab = on_page("book/ledger.html")
-    rows = tab.locator("table.ledger tbody tr:visible")
+    rows = tab.locator("table.ledger tr[id]:visible")
     assert rows.count() == 0, "chapters are folded"
     form = tab.locator("#ledger-filter")
     form.locator("[name=verdict]").select_option("fails")
@@ -861,6 +861,19 @@ def test_a_row_of_the_ledger_is_led_to(on_page):
     tab.wait_for_url("**/record/C.4.html#check-thm-5.1")
     tab.locator('a[id="check-thm-5.1"]').click()
     tab.wait_for_url("**/claims/thm-5.1.html")
+
+
+def test_a_folded_equation_of_the_ledger_is_led_to_and_found(on_page):
+    """Its result's fold opens for a link and for a search, and closes again."""
+    tab = on_page("book/ledger.html#claim-eq-D.110")
+    row, fold = (tab.locator(s) for s in ('[id="claim-eq-D.110"]', "tr.derivation:visible"))
+    assert row.is_visible()
+    form = tab.locator("#ledger-filter")
+    form.locator("[name=q]").fill("eq-D.69")
+    assert fold.count() == 1 and tab.locator('[id="claim-eq-D.69"]').is_visible()
+    form.get_by_role("button", name="Clear").click()
+    tab.locator("details.ledger-part > summary").last.wait_for()
+    assert fold.count() == 0
 
 
 def test_a_link_to_a_claim_shows_what_it_says(on_page):

@@ -23,6 +23,7 @@ from ismlit_book.record.ledger import (
     SLIPS,
     TITLES,
     counts,
+    derives,
     ledger,
     tally,
     title,
@@ -51,6 +52,7 @@ def pages():
             in_words,
             parts=[(len(part), tally(part).removeprefix("ours: ")) for part in told_apart()],
             table=known_by_scope(how),
+            equations=sum(bool(derives(claim_id)) for claim_id in ledger()),
             unchecked=unchecked(how),
             unproved=unproved(how),
             **common,
@@ -125,6 +127,7 @@ def claims_csv(where, how):
             says=c.says,
             note=c.note,
             uses=" ".join(c.uses),
+            derives=derives(c.id),
             cell=link(where[c.id][0]) if c.id in where else "",
         )
         for c in ledger().values()

@@ -32,6 +32,9 @@ from ismlit_book.record.ledger import (
     ClaimError,
     by_chapter,
     counts,
+    derivation,
+    derives,
+    folded,
     ledger,
     tally,
     title,
@@ -85,6 +88,9 @@ class Verdicts:
             "proof": lambda c: _proofs().get(c.id, ""),
             "score": lambda c: _scores().get(c.id),
             "tally": tally,
+            "folded": folded,
+            "derives": derives,
+            "derivation": derivation,
             "bar": bar,
         }
 

@@ -74,6 +74,7 @@ TITLES = {
     "papers": "What the papers add",
 }
 """The parts of the ledger, in reading order; each has its file in ``claims``."""
+APPENDICES = ("A", "B", "C", "D")
 
 
 KINDS = {
@@ -129,8 +130,9 @@ class Claim:
     changes a conclusion. `scope` is one of `SCOPES`; `slip`, one of `SLIPS`, says what is wrong
     with a printed form; `one_case` why a claim about all cases rests on less than a derivation or
     a hundred draws. `apart` has claims that it does not use though its check runs their evidence,
-    each with the reason; `ismlit_book.record.origins` compares. How it is known stands in no row:
-    the cells say it (`ismlit_book.record.cells.known`).
+    each with the reason; `ismlit_book.record.origins` compares. `derives` has the result that an
+    equation of an appendix leads to, and those after it up to the next lemma; see `derives`. How
+    it is known stands in no row: the cells say it (`ismlit_book.record.cells.known`).
     """
 
     id: str
@@ -146,6 +148,7 @@ class Claim:
     slip: str = ""
     one_case: Filled = Filled()
     apart: dict = field(default_factory=dict)
+    derives: str = ""
 
     @property
     def is_ours(self):
@@ -330,6 +333,69 @@ def _users():
 def used_by(claim_id):
     """Ids of the claims that name a claim among those they use."""
     return tuple(_users()[claim_id])
+
+
+@cache
+def _derived():
+    """For each equation of an appendix, the result whose derivation it belongs to."""
+    found = {}
+    for claims in by_chapter(ledger().values()).values():
+        result = ""
+        for claim in claims if claims[0].chapter in APPENDICES else ():
+            if claim.id.startswith("lem-"):
+                result = claim.id
+            elif claim.id.startswith("eq-"):
+                found[claim.id] = result = claim.derives or result
+    return found
+
+
+def derives(claim_id):
+    """The result whose derivation an equation of an appendix belongs to; "" of other claims.
+
+    It is the lemma before the equation, unless a row says of it or of one in between that it
+    derives something else.
+
+    Examples
+    --------
+    >>> from ismlit_book.record.ledger import derives
+    >>> [derives(claim_id) for claim_id in ("eq-D.66", "eq-D.110", "eq-6.5")]
+    ['lem-D.4', 'thm-6.2', '']
+    """
+    return _derived().get(claim_id, "")
+
+
+def derivation(claim_id):
+    """Ids of the equations of the appendices that belong to the derivation of a result."""
+    return tuple(equation for equation, result in _derived().items() if result == claim_id)
+
+
+def folded(claims):
+    """Claims in reading order, each with the equations of its derivation among them.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+
+    Returns
+    -------
+    dict
+        {id: equations}, of every claim but these equations. A result that is not among the claims
+        stands where the first of its equations would.
+
+    Examples
+    --------
+    >>> from ismlit_book.record.ledger import folded, ledger
+    >>> found = folded([ledger()[name] for name in ("lem-D.6", "eq-D.101", "eq-D.105")])
+    >>> {name: [claim.id for claim in equations] for name, equations in found.items()}
+    {'lem-D.6': ['eq-D.101'], 'thm-6.2': ['eq-D.105']}
+    """
+    found = {}
+    for claim in claims:
+        result = derives(claim.id)
+        equations = found.setdefault(result or claim.id, [])
+        if result:
+            equations.append(claim)
+    return found
 
 
 def wrong_below(claim_id):
