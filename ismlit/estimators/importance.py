@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import copy
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -19,7 +19,7 @@ from ismlit.estimators.linear import LinearReduction, column_std
 from ismlit.estimators.weights import row_weights
 from ismlit.gamma import centre
 from ismlit.grams import ConstantKernelError, gram
-from ismlit.messages import warn
+from ismlit.messages import silenced, warn
 from ismlit.objectives.pairs import alignment
 from ismlit.solvers.ism import ism
 from ismlit.solvers.starts import SAME_HEIGHT, starting_point
@@ -185,8 +185,7 @@ def _best_plane(problem, k):
     few = problem.on(np.arange(0, problem.n, -(-problem.n // START_ROWS)))
     starts = ["taylor", starting_point(few, k, "gradient"), axes[int(np.argmax(heights))]]
     climb = partial(ism, problem, q=k, escape=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # near the maximum is near enough
+    with silenced():  # near the maximum is near enough
         try:
             ends = [climb(init=start, tol=1e-2) for start in starts]
         except ConstantKernelError:
@@ -474,7 +473,9 @@ def importance_test(
             )
     rng = check_random_state(random_state)
     orders = [rng.permutation(len(A)) for _ in range(n_permutations)]
-    permuted = partial(_permuted, model, refit, A, target, w, orders)
+    nameless = copy.copy(model)
+    vars(nameless).pop("feature_names_in_", None)  # as the permuted tables are, being arrays
+    permuted = partial(_permuted, nameless, refit, A, target, w, orders)
     reached = np.array(Parallel(n_jobs)(delayed(permuted)(j) for j in range(A.shape[1])))
     falls = observed[:, None] - reached
     not_lower = np.sum(falls <= SAME_SCORE * abs(observed[:, None]), axis=1)
@@ -495,8 +496,7 @@ def _permuted(model, refit, X, y, weights, orders, column):
         if refit:
             reached.append(_refitted(model, table, y, weights)[column])
             continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the score of X has given these warnings
+        with silenced():  # the score of X has given these warnings
             reached.append(model.score(table, y, **_weights(weights)))
     return reached
 
@@ -571,8 +571,7 @@ def _importances(model, kernel, n_classes, X, y, weights, rows):
         twin.set_params(kernel=kernel.on(rows), bandwidth="median")
         if hasattr(twin, "bandwidth_scale"):
             twin.set_params(bandwidth_scale=1.0)  # the kernel has it
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit to all rows has given these warnings
+    with silenced():  # the fit to all rows has given these warnings
         try:
             twin.fit(X[rows], None if y is None else y[rows], **given)
         except ValueError as error:

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from library.problems import FAMILY, orthonormal, random_problem
 from numpy.testing import assert_allclose
@@ -509,6 +510,18 @@ def test_a_score_without_weights_falls_by_normalised_hsic(rng):
     L = np.equal.outer(y, y).astype(float)
     both = [normalized_hsic(gram(model.kernel_, A - model.mean_, model.W_), L) for A in (X, table)]
     assert_allclose(test.importances[0], both[0] - both[1], rtol=1e-8)
+
+
+def test_names_of_columns_change_no_p_value_and_no_warning(rng):
+    """Whose permuted tables have none, of which scikit-learn would warn."""
+    X, of = rng.standard_normal((50, 3)), dict(n_permutations=2, random_state=0)
+    y, frame = X[:, 0] > 0, pd.DataFrame(X, columns=["a", "b", "c"])
+    tests = []
+    for table in (X, frame):
+        model = SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(table[:30], y[:30])
+        tests.append(importance_test(model, table[30:], y[30:], **of).importances)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    assert_allclose(*tests)
 
 
 def test_p_values_of_noise_are_not_small_more_often_than_they_say(rng):
