@@ -82,9 +82,7 @@ def order_columns(problem, W, sample_weight=None):
            [ 1. ,  0.2]]), array([0.93, 0.07]))
     """
     n, q = len(problem.X), W.shape[1]  # of Dask collections X is a sample
-    rows = np.arange(n)
-    if n > MOST_ROWS:
-        rows = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
+    rows = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
     within = problem.on(rows).in_basis(W)  # of features the exact problem
     rotation = np.eye(q, dtype=W.dtype)
     for k in range(q - 1, 0, -1):
@@ -175,7 +173,7 @@ def _left_out_error(W, problem, F, s, w):
     """The leave-one-out error of a weighted kernel ridge regression of F on XW."""
     K = centre(centre(gram(problem.kernel, problem.X, W).astype(float), w).T, w)
     inverse = np.linalg.inv(K + np.diag(len(w) * REGRESSION_RIDGE * w.mean() / w))
-    return float(w @ (inverse @ centre(F, w) / np.diag(inverse)[:, None]) ** 2 @ s)
+    return w @ (inverse @ centre(F, w) / np.diag(inverse)[:, None]) ** 2 @ s
 
 
 def _best_plane(problem, k):

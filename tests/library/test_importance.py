@@ -30,6 +30,7 @@ from ismlit import (
     normalized_hsic,
 )
 from ismlit.dependence import double_centre
+from ismlit.estimators import importance
 from ismlit.estimators.dependent import IDLE
 from ismlit.estimators.importance import component_gains, order_columns
 from ismlit.geometry.frames import projector_distance
@@ -88,6 +89,17 @@ def test_of_many_rows_a_sample_does_not_decide_which_maximum_is_taken(seed):
     assert misjudged < 0.9 * max(heights)
     first = problem.objective(order_columns(problem, np.eye(2))[0][:, :1])
     assert first >= (1 - SAME_HEIGHT) * max(heights)
+
+
+def test_of_many_rows_some_decide_the_order_with_their_weights(rng, monkeypatch):
+    monkeypatch.setattr(importance, "MOST_ROWS", 40)
+    X, w = rng.standard_normal((60, 3)), rng.uniform(0.5, 2, 60)
+    problem = Problem(X, label_gamma(X[:, 0] > 0, sample_weight=w), Gaussian(1.0))
+    rows = np.sort(np.random.default_rng(0).permutation(60)[:40])
+    found = order_columns(problem, np.eye(3), w)
+    monkeypatch.undo()
+    for one, other in zip(found, order_columns(problem.on(rows), np.eye(3), w[rows])):
+        assert_allclose(one, other, atol=1e-12)
 
 
 def test_the_best_plane_comes_before_the_best_line(rng):
@@ -283,6 +295,20 @@ def test_the_bootstrap_s_errors_are_those_of_fresh_draws():
     assert ((ratio > 0.5) & (ratio < 2)).all()
     again = bootstrap_importances(model, *draw(99), n_resamples=30, random_state=0)
     assert np.array_equal(found.importances, again.importances)
+
+
+@pytest.mark.parametrize(
+    "ask", [bootstrap_importances, lambda *data, **of: importance_test(*data, refit=True, **of)]
+)
+def test_a_refit_is_not_watched(ask, rng, capsys):
+    X, seen = rng.standard_normal((30, 2)), []
+    model = SupervisedIKDR(1, init="taylor", ridge=np.inf, callback=seen.append, verbose=True)
+    model.fit(X, X[:, 0] > 0)
+    watched = len(seen), capsys.readouterr().out
+    number = "n_resamples" if ask is bootstrap_importances else "n_permutations"
+    ask(model, X, X[:, 0] > 0, random_state=0, **{number: 2})
+    assert watched[0] == len(seen) > 0 and watched[1]
+    assert not capsys.readouterr().out
 
 
 def test_clusterings_have_importances_too(wine):
