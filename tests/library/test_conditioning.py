@@ -6,7 +6,7 @@ import pytest
 from scipy.linalg import block_diag
 from scipy.stats import binom
 
-from ismlit import Gaussian, dependence_test, gram, median_distance
+from ismlit import Gaussian, conditioning, dependence_test, gram, median_distance
 from ismlit.conditioning import (
     _gaussian_factor,
     _Ridge,
@@ -111,6 +111,14 @@ def test_residuals_are_those_of_the_ridge_with_the_least_error_of_rows_left_out(
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+def test_of_equal_errors_the_straight_line_wins(rng, monkeypatch):
+    monkeypatch.setattr(conditioning, "_left_out_error", lambda R, leverage: np.ones(R.shape[1]))
+    Z, y = standardised(rng.standard_normal((50, 1))), rng.standard_normal((50, 2))
+    line = np.column_stack([np.ones(50), Z])
+    expected = y - line @ np.linalg.lstsq(line, y, rcond=None)[0]
+    np.testing.assert_allclose(_Ridge(Z, None).residuals(y), expected, atol=1e-12)
+
+
 def by_gram_matrices(X, Y, Z, discrete, signs):
     """The statistic as s'(K_Z * EE' * FF')s, entry by entry, for every row of signs s."""
     ridge, n = _Ridge(Z, None), len(Z)
@@ -173,6 +181,14 @@ def test_of_many_rows_200_stand_for_all(rng):
     assert len(exact) == 200
 
 
+def test_the_median_distance_is_that_of_so_many_rows(rng, monkeypatch):
+    monkeypatch.setattr(conditioning, "MEDIAN_SUBSAMPLE", 20)
+    A = rng.standard_normal((60, 2))
+    F = _gaussian_factor(A, 2.0, None, 1e-12)
+    K = gram(Gaussian(2.0 * median_distance(A, max_samples=20)), A)
+    np.testing.assert_allclose(F @ F.T, K, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("A", "columns", "is_discrete"),
     [
@@ -226,7 +242,14 @@ def test_constant_columns_and_units_of_the_given_variables_change_nothing(rng):
     Z = rng.standard_normal((60, 2))
     more = np.column_stack([Z[:, 0] * 8 + 2, np.ones(60), Z[:, 1]])
     np.testing.assert_allclose(read_given(more, 60), read_given(Z, 60), atol=1e-12)
-    assert not standardised(np.full((5, 1), 0.1)).any()
+
+
+def test_each_column_is_standardised_by_itself():
+    """Whatever its unit; one that is constant, but for rounding, is 0."""
+    x = np.array([1.0, 3.0, 1.0, 3.0, 1.0, 3.0])
+    A = np.column_stack([1e-8 * x, 1e8 * x, 0 * x, 0 * x + 0.1, 1e6 + 1e-8 * x, x + 5])
+    expected = np.outer(x - 2, [1, 1, 0, 0, 0, 1])
+    np.testing.assert_allclose(standardised(A), expected, atol=1e-12)
 
 
 def test_more_than_three_given_columns_are_warned_of(rng):
@@ -242,7 +265,7 @@ def test_more_than_three_given_columns_are_warned_of(rng):
     ("options", "words"),
     [
         (dict(given=["a", "b"] * 30), "must hold numbers, got the word 'a' in row 0.*get_dummies"),
-        (dict(given=np.r_[np.nan, np.arange(59)]), "given contains NaN, in row 0"),
+        (dict(given=np.r_[np.nan, np.arange(59)]), r"^Input given contains NaN, in row 0"),
         (dict(given=pd.Series([None, *range(59)], dtype=object)), "given contains None, in row 0"),
         (dict(given=np.ones(60)), "given must vary, and is constant: leave it out"),
         (dict(given=np.arange(59.0)), r"shape \(60,\) or \(60, m\).*got \(59,\)"),
