@@ -195,6 +195,7 @@ def test_the_median_distance_is_that_of_so_many_rows(rng, monkeypatch):
         (np.array(["a", "b"] * 30), 1, True),
         (np.arange(60) % 3, 2, True),
         (np.arange(60.0), 1, False),
+        (np.arange(60)[:, None] % 2, 1, True),
         (np.arange(60)[:, None] % 5, 4, True),
         (np.arange(60)[:, None] % 6, 1, False),
         (np.column_stack([np.arange(60) % 2, np.arange(60) % 3]), 2, False),
