@@ -160,7 +160,7 @@ def component_gains(problem, W, sample_weight=None):
 
     C = np.diag([gain(u) for u in np.eye(q)])
     for k, j in combinations(range(q), 2) if q <= MOST_MIXED else ():
-        one, other = np.eye(q)[[k, j]] / np.sqrt(2)
+        one, other = np.eye(q)[[k, j]]
         C[k, j] = C[j, k] = (gain(one + other) - gain(one - other)) / 2
     vectors = np.linalg.eigh(C)[1]
     values = np.array([max(gain(v), 0.0) for v in vectors.T])
