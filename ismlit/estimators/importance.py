@@ -474,7 +474,7 @@ def importance_test(
     nameless = copy.copy(model)
     vars(nameless).pop("feature_names_in_", None)  # as the permuted tables are, being arrays
     permuted = partial(_permuted, nameless, refit, A, target, w, orders)
-    reached = np.array(Parallel(n_jobs)(delayed(permuted)(j) for j in range(A.shape[1])))
+    reached = Parallel(n_jobs)(delayed(permuted)(j) for j in range(A.shape[1]))
     falls = observed[:, None] - reached
     not_lower = np.sum(falls <= SAME_SCORE * abs(observed[:, None]), axis=1)
     return Bunch(

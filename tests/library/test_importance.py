@@ -492,6 +492,16 @@ def test_weights_and_units_of_a_bootstrap_are_those_of_the_fit(rng):
         assert np.isfinite(bootstrap_importances(plain, same, y, **few).importances).all()
 
 
+def test_units_are_compared_about_the_weighted_mean(rng):
+    """Half of the rows weigh nothing, nearly, and lie far off: about the plain mean X spreads."""
+    X, y = rng.standard_normal((40, 2)), np.arange(40) % 2
+    X[20:, 0] += 100
+    w = np.where(np.arange(40) < 20, 1.0, 1e-9)
+    model = SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(X, y, sample_weight=w)
+    found = bootstrap_importances(model, X, y, sample_weight=w, n_resamples=2, random_state=0)
+    assert np.isfinite(found.importances).all()
+
+
 def test_what_no_bootstrap_can_be_made_of_is_refused(wine):
     X, y = wine
     model = SupervisedIKDR(1, ridge=np.inf).fit(X, y)
