@@ -204,7 +204,7 @@ def _sides(A):
 
 def _leading(A):
     """A (n, m), or its three leading directions where it has more columns."""
-    return A if A.shape[1] <= 3 else svd(A, full_matrices=False)[0][:, :3] * np.sqrt(len(A))
+    return A if A.shape[1] <= 3 else svd(A, full_matrices=False)[0][:, :3]
 
 
 def _features(A, rng):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
@@ -26,7 +25,7 @@ from ismlit.estimators.scikit import ClusterMixin
 from ismlit.estimators.validation import explained
 from ismlit.grams import ConstantKernelError
 from ismlit.kernels import Kernel
-from ismlit.messages import warn
+from ismlit.messages import silenced, warn
 from ismlit.objectives.joint import JointProblem
 from ismlit.solvers.alternate import alternate, maximize_envelope
 from ismlit.solvers.ism import ism
@@ -190,8 +189,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         )
         if W is not None:
             options |= dict(init=W, start=joint.affinity(W).leading(columns)[0])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with silenced(ConvergenceWarning):
             return alternate(joint, columns, q, **options | glimpse)
 
     @property

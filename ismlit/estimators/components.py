@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from ismlit.estimators.base import make_callback
 from ismlit.geometry.span import number_of_directions
+from ismlit.messages import silenced
 
 MOST_COMPONENTS = 10
 FOLDS = 5
@@ -70,8 +70,7 @@ def choose_components(model, X, y, sample_weight, rank):
             f'n_components="auto" scores {FOLDS} folds of at least two rows held out, which needs '
             f"{2 * FOLDS} rows, and there are {len(y)}: give a number"
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what the last fit says is enough
+    with silenced():  # what the last fit says is enough
         parts = list(kind(folds, shuffle=True, random_state=0).split(X, y))
         most = min(MOST_COMPONENTS, rank, *(number_of_directions(X[rows]) for rows, _ in parts))
         scores = np.empty((0, folds))

@@ -13,6 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from ismlit.estimators.components import standard_error
 from ismlit.estimators.sliced_variance import variance_plane
+from ismlit.messages import silenced
 from ismlit.objectives.conditional import conditional_problem
 from ismlit.objectives.plain import Problem
 from ismlit.objectives.protocol import Objective
@@ -85,8 +86,10 @@ def choose_ridge(model, X, y, weight, kernel, q):
     drawn = np.sort(np.random.default_rng(0).permutation(len(X))[:JUDGED_ROWS])
     scores = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what the last fit says is enough
-        for train, test in kind(3, shuffle=True, random_state=0).split(drawn, y[drawn]):
+        warnings.simplefilter("ignore", UserWarning)  # a class of fewer than three rows
+        thirds = list(kind(3, shuffle=True, random_state=0).split(drawn, y[drawn]))
+    with silenced():  # what the last fit says is enough
+        for train, test in thirds:
             rows, held = drawn[train], drawn[test]
             own = None if weight is None else weight[held]
             try:

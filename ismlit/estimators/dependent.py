@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
@@ -27,7 +26,7 @@ from ismlit.geometry.frames import fixed_signs
 from ismlit.grams import gram
 from ismlit.kernels import Kernel
 from ismlit.memory import require_memory
-from ismlit.messages import warn
+from ismlit.messages import silenced, warn
 from ismlit.objectives.conditional import conditional_problem
 from ismlit.objectives.features import MOST_CLASSES
 from ismlit.objectives.parts import as_problem
@@ -108,8 +107,7 @@ class DependentIKDR(Projection):
     def _solve(self, problem, q, sample_weight=None):
         options = dict(tol=self.tol, max_iter=self.max_iter, callback=self._watched(), q=q)
         start = self._start()
-        with warnings.catch_warnings():  # said below, in the name of the estimator
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with silenced(ConvergenceWarning):  # said below, in the name of the estimator
             if self.ridge_ == np.inf:
                 result = ism(problem, init=start, random_state=self.random_state, **options)
             else:

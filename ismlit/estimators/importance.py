@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import copy
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -19,7 +19,7 @@ from ismlit.estimators.linear import LinearReduction, column_std
 from ismlit.estimators.weights import row_weights
 from ismlit.gamma import centre
 from ismlit.grams import ConstantKernelError, gram
-from ismlit.messages import warn
+from ismlit.messages import silenced, warn
 from ismlit.objectives.pairs import alignment
 from ismlit.solvers.ism import ism
 from ismlit.solvers.starts import SAME_HEIGHT, starting_point
@@ -82,9 +82,7 @@ def order_columns(problem, W, sample_weight=None):
            [ 1. ,  0.2]]), array([0.93, 0.07]))
     """
     n, q = len(problem.X), W.shape[1]  # of Dask collections X is a sample
-    rows = np.arange(n)
-    if n > MOST_ROWS:
-        rows = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
+    rows = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
     within = problem.on(rows).in_basis(W)  # of features the exact problem
     rotation = np.eye(q, dtype=W.dtype)
     for k in range(q - 1, 0, -1):
@@ -162,7 +160,7 @@ def component_gains(problem, W, sample_weight=None):
 
     C = np.diag([gain(u) for u in np.eye(q)])
     for k, j in combinations(range(q), 2) if q <= MOST_MIXED else ():
-        one, other = np.eye(q)[[k, j]] / np.sqrt(2)
+        one, other = np.eye(q)[[k, j]]
         C[k, j] = C[j, k] = (gain(one + other) - gain(one - other)) / 2
     vectors = np.linalg.eigh(C)[1]
     values = np.array([max(gain(v), 0.0) for v in vectors.T])
@@ -175,7 +173,7 @@ def _left_out_error(W, problem, F, s, w):
     """The leave-one-out error of a weighted kernel ridge regression of F on XW."""
     K = centre(centre(gram(problem.kernel, problem.X, W).astype(float), w).T, w)
     inverse = np.linalg.inv(K + np.diag(len(w) * REGRESSION_RIDGE * w.mean() / w))
-    return float(w @ (inverse @ centre(F, w) / np.diag(inverse)[:, None]) ** 2 @ s)
+    return w @ (inverse @ centre(F, w) / np.diag(inverse)[:, None]) ** 2 @ s
 
 
 def _best_plane(problem, k):
@@ -185,8 +183,7 @@ def _best_plane(problem, k):
     few = problem.on(np.arange(0, problem.n, -(-problem.n // START_ROWS)))
     starts = ["taylor", starting_point(few, k, "gradient"), axes[int(np.argmax(heights))]]
     climb = partial(ism, problem, q=k, escape=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # near the maximum is near enough
+    with silenced():  # near the maximum is near enough
         try:
             ends = [climb(init=start, tol=1e-2) for start in starts]
         except ConstantKernelError:
@@ -474,8 +471,10 @@ def importance_test(
             )
     rng = check_random_state(random_state)
     orders = [rng.permutation(len(A)) for _ in range(n_permutations)]
-    permuted = partial(_permuted, model, refit, A, target, w, orders)
-    reached = np.array(Parallel(n_jobs)(delayed(permuted)(j) for j in range(A.shape[1])))
+    nameless = copy.copy(model)
+    vars(nameless).pop("feature_names_in_", None)  # as the permuted tables are, being arrays
+    permuted = partial(_permuted, nameless, refit, A, target, w, orders)
+    reached = Parallel(n_jobs)(delayed(permuted)(j) for j in range(A.shape[1]))
     falls = observed[:, None] - reached
     not_lower = np.sum(falls <= SAME_SCORE * abs(observed[:, None]), axis=1)
     return Bunch(
@@ -495,8 +494,7 @@ def _permuted(model, refit, X, y, weights, orders, column):
         if refit:
             reached.append(_refitted(model, table, y, weights)[column])
             continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the score of X has given these warnings
+        with silenced():  # the score of X has given these warnings
             reached.append(model.score(table, y, **_weights(weights)))
     return reached
 
@@ -571,8 +569,7 @@ def _importances(model, kernel, n_classes, X, y, weights, rows):
         twin.set_params(kernel=kernel.on(rows), bandwidth="median")
         if hasattr(twin, "bandwidth_scale"):
             twin.set_params(bandwidth_scale=1.0)  # the kernel has it
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit to all rows has given these warnings
+    with silenced():  # the fit to all rows has given these warnings
         try:
             twin.fit(X[rows], None if y is None else y[rows], **given)
         except ValueError as error:

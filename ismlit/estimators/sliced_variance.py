@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from ismlit.estimators.sliced_inverse import SlicedInverseRegression
+from ismlit.messages import silenced
 
 
 def variance_plane(X, y, q):
     """The plane (d, q) of `SAVE` as a list of one frame, or of none where it has no answer."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
+    try:
+        with silenced():
             return [np.linalg.qr(SAVE(q).fit(X, y).W_)[0]]
-        except ValueError:  # several responses, or too few slices
-            return []
+    except ValueError:  # several responses, or too few slices
+        return []
 
 
 class SAVE(SlicedInverseRegression):

@@ -12,7 +12,6 @@ visited twice: with the sums of the first visit the second one adds up the gradi
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -411,9 +410,8 @@ def even_frequencies(q: int, m: int, seed: Any) -> np.ndarray:
     array of shape (q, m)
         The frequencies, of standard normal distribution.
     """
-    with warnings.catch_warnings():  # balance wants a power of two; any m is allowed
-        warnings.simplefilter("ignore", UserWarning)
-        return MultivariateNormalQMC(np.zeros(q), seed=seed).random(m).T
+    draws = MultivariateNormalQMC(np.zeros(q), seed=seed)
+    return draws.random(2 ** (m - 1).bit_length())[:m].T  # it warns of other than powers of two
 
 
 def waves(rows: np.ndarray, frequencies: np.ndarray) -> np.ndarray:

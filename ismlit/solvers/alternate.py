@@ -8,7 +8,6 @@ as in spectral clustering. D depends on W; `ismlit.objectives.normalized` takes 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ismlit.geometry.frames import as_frame, half_gradient
-from ismlit.messages import warn
+from ismlit.messages import silenced, warn
 from ismlit.objectives.joint import Envelope, JointProblem
 from ismlit.objectives.normalized import NormalizedProblem
 from ismlit.solvers.climb import SolverState
@@ -306,15 +305,13 @@ class _AlternatingMaximizer:
         options = self.options
         if self.solver is ism:  # a saddle is left in the first turn; later ones start near a top
             options = options | dict(escape=self.W is None)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with silenced(ConvergenceWarning):
             return self.solver(problem, q=self.q, init=init, **options)
 
     def _kept(self, found):
         """The last W as a result, the solver's own having ended lower."""
         self.n_test_passes += found.n_test_passes
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with silenced(ConvergenceWarning):
             here = ism(self.problem, q=self.q, init=self.W, max_iter=0, escape=False)
         message = "the solver's W lies lower than the last one, which is kept"
         return replace(here, converged=found.converged, message=message)

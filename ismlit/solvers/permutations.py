@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
+from ismlit.messages import silenced
 from ismlit.solvers.ism import ism
 
 REFIT = dict(tol=1e-3, max_iter=100, escape=False)
@@ -56,8 +55,7 @@ def highest_dependence(problem, q):
     -------
     float
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # not converged; a Phi_0 of zero
+    with silenced():  # not converged; a Phi_0 of zero
         return max(
             ism(problem, q=q, init=init, **REFIT).objective for init in ("taylor", "gradient")
         )

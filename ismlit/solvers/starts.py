@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from sklearn.utils import check_random_state
 from ismlit.geometry.frames import as_frame, top_eigenvectors
 from ismlit.geometry.span import in_span, scatter
 from ismlit.grams import ConstantKernelError
-from ismlit.messages import warn
+from ismlit.messages import silenced, warn
 from ismlit.solvers.gradient_start import gradient_directions
 
 INITS = ("taylor", "gradient", "pca", "random", "several")
@@ -107,8 +106,7 @@ def look_around(problem, q, random_state, climb, callback=None):
     view, V = in_span(problem.on(rows), q)
     before, ends, stopped = view.count.passes, [], False
     for name in START_ORDER:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # Phi_0 may be zero: there are others
+        with silenced():  # Phi_0 may be zero: there are others
             start = _drawn(view, q, rng) if name == "random" else starting_point(view, q, name)
             ends.append(climb(view, start))
         if callback is not None:

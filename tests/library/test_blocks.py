@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from joblib import cpu_count
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_wine
@@ -29,7 +30,7 @@ from ismlit import (
 )
 from ismlit.geometry.frames import principal_angles
 from ismlit.kernels import Gaussian
-from ismlit.objectives import class_sums
+from ismlit.objectives import blocks, class_sums
 from ismlit.objectives.blocks import DaskRows, IterableRows, drawn_rows
 from ismlit.objectives.class_sums import ArrayRows, class_gamma, codes_of
 from ismlit.objectives.features import FeatureProblem, _sums
@@ -282,8 +283,6 @@ def test_the_sample_of_blocks_is_drawn_by_the_seed(monkeypatch):
 
 def test_nothing_larger_than_the_sums_comes_to_the_client(monkeypatch):
     """k (d + 1) 2m numbers a step, and one visit before the first."""
-    from ismlit.objectives import blocks
-
     sizes = []
     reduced = blocks.DaskRows._reduced
 
@@ -300,6 +299,37 @@ def test_nothing_larger_than_the_sums_comes_to_the_client(monkeypatch):
     assert names.count("first_visit") == 1
     assert len(names) - 1 == model.result_.n_passes  # a Phi counts as two
     assert max(numbers[1:]) == 3 * (5 + 1) * 2 * 32
+
+
+@pytest.mark.parametrize(("is_shared", "sizes"), [(False, 12 * [4]), (True, 48 * [1])])
+def test_a_task_takes_several_blocks_with_their_reads(is_shared, sizes, monkeypatch):
+    """Four tasks for each of three threads: 48 blocks by four; alone where they share a task."""
+    seen, combine_blocks = [], blocks.combine_blocks
+
+    def watched(function, combine, some, *rest):
+        seen.append(len(some))
+        return combine_blocks(function, combine, some, *rest)
+
+    monkeypatch.setattr(blocks, "combine_blocks", watched)
+    monkeypatch.setattr(blocks, "threads_of_scheduler", lambda: 3)
+    X, y = table(480)
+    rows = in_blocks(X, *48 * [10])
+    with dask.config.set(scheduler="synchronous"):
+        DaskRows(rows - rows.mean(axis=0) if is_shared else rows, in_blocks(y, *48 * [10]), float)
+    assert sorted(seen) == sorted(sizes)
+
+
+def test_threads_are_those_of_the_workers_or_the_processors(monkeypatch):
+    class Client:
+        nthreads = staticmethod(lambda: {"one": 2, "other": 3})
+
+        def get(self):
+            """What Dask computes with."""
+
+    with dask.config.set(scheduler="threads"):
+        assert blocks.threads_of_scheduler() == cpu_count()
+    monkeypatch.setattr("dask.base.get_scheduler", lambda: Client().get)
+    assert blocks.threads_of_scheduler() == 5
 
 
 # ---------------------------------------------------------------- lazy
@@ -543,6 +573,26 @@ def test_gamma_by_class_is_gamma(balanced, rng, monkeypatch):
     rows = [3, 1, 20, 21]
     assert_allclose(ours.on(rows).to_dense(), known.on(rows).to_dense(), atol=1e-14)
     assert ours.astype("float32").to_dense().dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("ends", "number"), [((99, 300), 0), ((100, 301), 1), ((100, 300, 500), 2), ((100,), 1)]
+)
+def test_the_first_block_that_has_changed_is_named(ends, number):
+    X, y = table()
+    rows = IterableRows(Blocks(X, y, 100, 300), [100, 200, 300], np.dtype(float))
+    rows.blocks = Blocks(X, y, *ends)
+    with pytest.raises(ValueError, match=f"changed between two visits, at block {number}: each"):
+        rows.visit(_sums, np.ones((5, 4)))
+
+
+def test_a_block_may_hold_so_many_classes_and_no_more(monkeypatch):
+    monkeypatch.setattr(blocks, "MOST_CLASSES", 7)
+    X, _ = table(56)
+    held = lambda k: IterableRows([(X, np.arange(56) % k)], [56], np.dtype(float)).k
+    assert held(7) == 7
+    with pytest.raises(ValueError, match="y holds more than 7 classes"):
+        held(8)
 
 
 def test_the_codes_of_257_classes_fit_their_type():

@@ -170,6 +170,17 @@ def test_ridges_are_tried_with_the_number_of_components_that_was_chosen(rng, mon
     assert tried == [1] * 5 + [2] * 5 + [3] * 5
 
 
+@pytest.mark.parametrize(("ridge", "scored"), [(0.01, 0.01), (np.inf, np.inf), ("auto", np.inf)])
+def test_numbers_of_components_are_scored_with_the_ridge_or_before_it_is_chosen(
+    ridge, scored, rng, monkeypatch
+):
+    seen = set()
+    monkeypatch.setattr(components, "_score", lambda twin, *rest: seen.add(twin.ridge) or 0.5)
+    X, y, _ = given("labels", rng)
+    SupervisedIKDR("auto", init="taylor", ridge=ridge).fit(X, y)
+    assert seen == {scored}
+
+
 @pytest.mark.parametrize("auto", [dict(n_components="auto"), dict(ridge="auto")])
 def test_what_is_tried_warns_of_nothing_and_is_seen_by_its_score(auto, rng, capsys):
     """One fit is seen step by step: that with what has been chosen."""
@@ -194,7 +205,9 @@ def test_what_is_tried_warns_of_nothing_and_is_seen_by_its_score(auto, rng, caps
     assert_allclose([at.J for at in scored], scores.ravel())
     sizes = [at.W.shape[1] for at in scored]
     assert sizes == [q for q in range(1, 1 + len(scores)) for _ in range(5)]
-    assert all(f"n_components = {q}, fold " in at.stage for at, q in zip(scored, sizes))
+    folds = [1, 2, 3, 4, 5] * len(scores)
+    stages = [f"n_components = {q}, fold {k} of 5" for q, k in zip(sizes, folds)]
+    assert [at.stage for at in scored] == stages
     seen(n_components=model.n_components_, ridge=model.ridge_)
     assert said[0] == said[1] and min(map(len, said[0][1:])) > 0
 

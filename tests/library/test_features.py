@@ -5,6 +5,7 @@ import pytest
 import sklearn.datasets
 from library.problems import orthonormal
 from numpy.testing import assert_allclose
+from scipy.special import ndtr
 from sklearn.preprocessing import scale
 
 from ismlit import SupervisedIKDR
@@ -32,6 +33,14 @@ def dense(problem, W):
     angles = (problem.X - problem.X.mean(axis=0)) @ W @ problem.frequencies(W.shape[1])
     Z = np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(problem.features)
     return np.sum(problem.gamma.to_dense() * (Z @ Z.T))
+
+
+def test_frequencies_are_normal_and_even_and_few_are_the_first_of_many():
+    """Of 16 one lies in each sixteenth of the normal distribution, whatever the coordinate."""
+    frequencies = features.even_frequencies(3, 16, 4)
+    assert_allclose(np.sort(np.floor(16 * ndtr(frequencies))), [np.arange(16)] * 3)
+    for m in (1, 2, 5, 8, 9):
+        assert np.array_equal(features.even_frequencies(3, m, 4), frequencies[:, :m])
 
 
 def test_objective_is_that_of_the_features(data, rng):

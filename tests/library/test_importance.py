@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from library.problems import FAMILY, orthonormal, random_problem
 from numpy.testing import assert_allclose
@@ -29,6 +30,7 @@ from ismlit import (
     normalized_hsic,
 )
 from ismlit.dependence import double_centre
+from ismlit.estimators import importance
 from ismlit.estimators.dependent import IDLE
 from ismlit.estimators.importance import component_gains, order_columns
 from ismlit.geometry.frames import projector_distance
@@ -87,6 +89,17 @@ def test_of_many_rows_a_sample_does_not_decide_which_maximum_is_taken(seed):
     assert misjudged < 0.9 * max(heights)
     first = problem.objective(order_columns(problem, np.eye(2))[0][:, :1])
     assert first >= (1 - SAME_HEIGHT) * max(heights)
+
+
+def test_of_many_rows_some_decide_the_order_with_their_weights(rng, monkeypatch):
+    monkeypatch.setattr(importance, "MOST_ROWS", 40)
+    X, w = rng.standard_normal((60, 3)), rng.uniform(0.5, 2, 60)
+    problem = Problem(X, label_gamma(X[:, 0] > 0, sample_weight=w), Gaussian(1.0))
+    rows = np.sort(np.random.default_rng(0).permutation(60)[:40])
+    found = order_columns(problem, np.eye(3), w)
+    monkeypatch.undo()
+    for one, other in zip(found, order_columns(problem.on(rows), np.eye(3), w[rows])):
+        assert_allclose(one, other, atol=1e-12)
 
 
 def test_the_best_plane_comes_before_the_best_line(rng):
@@ -207,6 +220,17 @@ def test_gains_are_of_the_error_of_rows_left_out_one_by_one(weighted, rng):
     assert_allclose(found, vectors * gains @ vectors.T / sum(gains), atol=1e-8)
 
 
+@pytest.mark.parametrize(("q", "is_mixed"), [(6, True), (7, False)])
+def test_halfway_between_two_axes_is_tried_of_at_most_six_columns(q, is_mixed, rng):
+    """Of more the form is diagonal along the principal axes of the projected rows."""
+    X = rng.standard_normal((60, q))
+    C = component_gains(Problem(X, label_gamma(X.sum(axis=1) > 0), Gaussian(3.0)), np.eye(q))
+    axes = np.linalg.eigh(np.cov(X.T))[1]
+    turned = axes.T @ C @ axes
+    off = np.abs(turned - np.diag(turned.diagonal())).max()
+    assert off > 1e-3 if is_mixed else off < 1e-12
+
+
 def test_of_many_columns_the_one_that_decides_gains_most(rng):
     X = rng.standard_normal((200, 8)) * np.arange(8, 0, -1)
     C = component_gains(Problem(X, label_gamma(X[:, 2] > 0), Gaussian(8.0)), np.eye(8))
@@ -271,6 +295,20 @@ def test_the_bootstrap_s_errors_are_those_of_fresh_draws():
     assert ((ratio > 0.5) & (ratio < 2)).all()
     again = bootstrap_importances(model, *draw(99), n_resamples=30, random_state=0)
     assert np.array_equal(found.importances, again.importances)
+
+
+@pytest.mark.parametrize(
+    "ask", [bootstrap_importances, lambda *data, **of: importance_test(*data, refit=True, **of)]
+)
+def test_a_refit_is_not_watched(ask, rng, capsys):
+    X, seen = rng.standard_normal((30, 2)), []
+    model = SupervisedIKDR(1, init="taylor", ridge=np.inf, callback=seen.append, verbose=True)
+    model.fit(X, X[:, 0] > 0)
+    watched = len(seen), capsys.readouterr().out
+    number = "n_resamples" if ask is bootstrap_importances else "n_permutations"
+    ask(model, X, X[:, 0] > 0, random_state=0, **{number: 2})
+    assert watched[0] == len(seen) > 0 and watched[1]
+    assert not capsys.readouterr().out
 
 
 def test_clusterings_have_importances_too(wine):
@@ -435,7 +473,7 @@ def test_a_bootstrap_without_the_y_of_the_fit_is_refused(model, target, rng):
 
 def test_weights_and_units_of_a_bootstrap_are_those_of_the_fit(rng):
     X, y, w = rng.standard_normal((50, 3)), np.arange(50) % 2, rng.uniform(1, 2, 50)
-    X[:, 2] = 7.1  # constant
+    X[:, 2] = 7.1 + 1e-9 * X[:, 2]  # constant, to rounding
     plain, weighted = (
         SupervisedIKDR(1, ridge=np.inf).fit(X, y),
         SupervisedIKDR(1, ridge=np.inf).fit(X, y, sample_weight=w),
@@ -450,8 +488,18 @@ def test_weights_and_units_of_a_bootstrap_are_those_of_the_fit(rng):
         words = "column 1 of X has the standard deviation .*pass the rows that it was fitted to"
         with pytest.raises(ValueError, match=words):
             bootstrap_importances(plain, X * [1.0, factor, 1.0], y, **few)
-    for same in (X + 100, X * [1.0, 2.9, 1.0], X.astype("f4")):
+    for same in (X + 100, X * [1.0, 2.9, 0.0], X.astype("f4")):
         assert np.isfinite(bootstrap_importances(plain, same, y, **few).importances).all()
+
+
+def test_units_are_compared_about_the_weighted_mean(rng):
+    """Half of the rows weigh nothing, nearly, and lie far off: about the plain mean X spreads."""
+    X, y = rng.standard_normal((40, 2)), np.arange(40) % 2
+    X[20:, 0] += 100
+    w = np.where(np.arange(40) < 20, 1.0, 1e-9)
+    model = SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(X, y, sample_weight=w)
+    found = bootstrap_importances(model, X, y, sample_weight=w, n_resamples=2, random_state=0)
+    assert np.isfinite(found.importances).all()
 
 
 def test_what_no_bootstrap_can_be_made_of_is_refused(wine):
@@ -509,6 +557,18 @@ def test_a_score_without_weights_falls_by_normalised_hsic(rng):
     L = np.equal.outer(y, y).astype(float)
     both = [normalized_hsic(gram(model.kernel_, A - model.mean_, model.W_), L) for A in (X, table)]
     assert_allclose(test.importances[0], both[0] - both[1], rtol=1e-8)
+
+
+def test_names_of_columns_change_no_p_value_and_no_warning(rng):
+    """Whose permuted tables have none, of which scikit-learn would warn."""
+    X, of = rng.standard_normal((50, 3)), dict(n_permutations=2, random_state=0)
+    y, frame = X[:, 0] > 0, pd.DataFrame(X, columns=["a", "b", "c"])
+    tests = []
+    for table in (X, frame):
+        model = SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(table[:30], y[:30])
+        tests.append(importance_test(model, table[30:], y[30:], **of).importances)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    assert_allclose(*tests)
 
 
 def test_p_values_of_noise_are_not_small_more_often_than_they_say(rng):

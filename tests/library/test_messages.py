@@ -3,8 +3,15 @@
 import re
 import subprocess
 import sys
+import warnings
+from threading import Thread
 
+import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from ismlit import ResponseIKDR, SupervisedIKDR, UnsupervisedIKDR, ism, label_gamma
+from ismlit.messages import silenced, warn
 
 SCRIPT = """
 import numpy as np
@@ -73,3 +80,65 @@ def test_a_warning_points_to_the_line_of_the_caller(name, said):
     place = f"{folder / name}.py:{number}: "
     warned = [line for line in text.splitlines() if line.startswith(place)]
     assert any(re.search(CASES[name][1], line) for line in warned), text
+
+
+@pytest.mark.parametrize(
+    ("blocks", "category", "is_said"),
+    [
+        ([], UserWarning, True),
+        ([Warning], UserWarning, False),
+        ([UserWarning], ConvergenceWarning, False),  # which derives from it
+        ([ConvergenceWarning], UserWarning, True),
+        ([ConvergenceWarning, FutureWarning], ConvergenceWarning, False),
+        ([FutureWarning, ConvergenceWarning], FutureWarning, False),
+    ],
+)
+def test_a_block_leaves_out_its_category_and_what_derives_from_it(blocks, category, is_said):
+    """With those of the blocks around it, and after the last of them nothing any more."""
+
+    def within(rest):
+        if not rest:
+            return warn("here", category)
+        with silenced(rest[0]):
+            within(rest[1:])
+
+    for ask, wanted in ((lambda: within(blocks), is_said), (lambda: warn("here", category), True)):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            ask()
+        assert [one.category for one in said] == [category] * wanted
+
+
+def test_a_block_that_raises_ends_too():
+    with pytest.raises(ValueError, match="why"), silenced():
+        raise ValueError("why")
+    with pytest.warns(UserWarning, match="here"):
+        warn("here")
+
+
+def test_a_block_of_one_thread_silences_no_other():
+    other = Thread(target=warn, args=("here",))
+    with pytest.warns(UserWarning, match="here"), silenced():
+        other.start()
+        other.join()
+
+
+FITS = {
+    "components": lambda X, y, seen: SupervisedIKDR("auto", ridge=np.inf, callback=seen).fit(X, y),
+    "ridge": lambda X, y, seen: ResponseIKDR(2, ridge=0.01, callback=seen).fit(X, X[:, 0]),
+    "turns": lambda X, y, seen: UnsupervisedIKDR(3, callback=seen, max_turns=2).fit(X),
+    "starts": lambda X, y, seen: ism(
+        X, label_gamma(y), "gaussian", 2, init="several", callback=seen
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_the_filters_of_warnings_are_those_of_the_user_during_a_fit(name, rng):
+    """They are one list for all threads: fits in two of them would leave it changed."""
+    before, seen = warnings.filters, []
+    X, y = rng.standard_normal((60, 4)), np.arange(60) % 3
+    X[:, 0] += 3 * y
+    with silenced():
+        FITS[name](X, y, lambda at: seen.append(warnings.filters is before))
+    assert seen and all(seen)

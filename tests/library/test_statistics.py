@@ -21,6 +21,7 @@ from ismlit import (
     normalized_hsic,
 )
 from ismlit.datasets import make_relation
+from ismlit.objectives.pairs import Pairs
 from ismlit.solvers.permutations import permutation, permutation_p_value
 from ismlit.statistics import _largest_studentised
 
@@ -101,6 +102,28 @@ def test_without_a_bandwidth_the_largest_studentised_value_of_several_counts(
     assert dependence_test(X, y, kernel=Gaussian(1.0), **of) == dependence_test(
         X, y, bandwidth=1.0, **of
     )
+
+
+@pytest.mark.parametrize(("most", "columns"), [(2, 21 * [3]), (7, 10 * [6] + [3])])
+def test_permuted_labels_are_multiplied_in_stacks_of_so_many_columns(
+    most, columns, rng, monkeypatch
+):
+    """Of three classes, as drawn and in 20 orders; one order is the least."""
+    monkeypatch.setattr("ismlit.statistics.PERMUTED_COLUMNS", most)
+    operator, widths = Pairs.gram_operator, []
+
+    class Watched:
+        def __init__(self, K):
+            self.K = K
+
+        def __matmul__(self, stack):
+            widths.append(stack.shape[1])
+            return self.K @ stack
+
+    monkeypatch.setattr(Pairs, "gram_operator", lambda *given: Watched(operator(*given)))
+    X = rng.standard_normal((40, 2))
+    dependence_test(X, np.arange(40) % 3, bandwidth="median", n_permutations=20)
+    assert widths == columns
 
 
 def test_a_statistic_that_no_permutation_changes_is_left_out():

@@ -6,7 +6,6 @@ Gaussian kernel on Z, where the next layer works.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import eigh, svd
 from scipy.special import logsumexp
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 
 from ismlit.bandwidth import best_bandwidth
@@ -28,6 +26,7 @@ from ismlit.grams import (
 )
 from ismlit.kernels import Gaussian
 from ismlit.memory import batches
+from ismlit.messages import silenced
 from ismlit.objectives.features import even_frequencies, waves
 from ismlit.objectives.parts import as_problem
 from ismlit.objectives.plain import Problem
@@ -604,10 +603,8 @@ class LayerSolver:
 
     def _solved(self, solve, R, gamma, sigma, q, features=(), **options):
         """W by a solver; a layer need not be solved to the end, since H decides."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.filterwarnings("ignore", message="Phi_0 is zero")
-            problem = as_problem(R, gamma, Gaussian(sigma), self.recipe.n_jobs, *features)
+        problem = as_problem(R, gamma, Gaussian(sigma), self.recipe.n_jobs, *features)
+        with silenced():  # not converged; a Phi_0 of zero
             found = solve(problem, q=q, **options)
         self.n_iter += found.n_iter
         return found.W
@@ -631,9 +628,8 @@ class LayerSolver:
         Z : array of shape (n, q)
             The images of the training rows.
         """
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            problem = Problem(R, self.gamma, Gaussian(1.0))
+        problem = Problem(R, self.gamma, Gaussian(1.0))
+        with silenced():
             W = starting_point(problem, self.wide(R), "taylor")
         return self._layer(features, R, features.basis, *self.climb(R, W)[1:])
 
