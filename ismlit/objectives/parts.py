@@ -8,13 +8,21 @@ import numpy as np
 
 from ismlit.bandwidth import as_kernel
 from ismlit.messages import warn
+from ismlit.objectives.conditional import conditional_problem
 from ismlit.objectives.features import FeatureProblem
 from ismlit.objectives.plain import Problem
 from ismlit.objectives.protocol import Objective
 
 
 def as_problem(
-    X, gamma=None, kernel=None, n_jobs=None, random_features=None, random_state=None, q=None
+    X,
+    gamma=None,
+    kernel=None,
+    n_jobs=None,
+    random_features=None,
+    random_state=None,
+    q=None,
+    ridge=np.inf,
 ) -> Any:
     """Return the problem that a solver was asked for.
 
@@ -34,6 +42,8 @@ def as_problem(
         Seed of the random features.
     q : int, optional
         The number of components, which a bandwidth may depend on.
+    ridge : float
+        Infinity for HSIC, else that of the conditional covariance.
 
     Returns
     -------
@@ -43,7 +53,8 @@ def as_problem(
     Raises
     ------
     ValueError
-        If gamma or kernel is missing, or is given beside a problem.
+        If gamma or kernel is missing, or is given beside a problem; or if the ridge is not above 0,
+        or is finite with random features.
 
     Warns
     -----
@@ -52,9 +63,9 @@ def as_problem(
         features than rows.
     """
     if isinstance(X, Objective):
-        if any(part is not None for part in (gamma, kernel, random_features)):
+        if any(part is not None for part in (gamma, kernel, random_features)) or ridge != np.inf:
             raise ValueError(
-                "a problem brings its own gamma, kernel and random features: pass it alone, "
+                "a problem brings its own gamma, kernel, ridge and random features: pass it alone, "
                 "as in ism(problem, q=2)"
             )
         return X
@@ -63,8 +74,15 @@ def as_problem(
     made: Any = kernel
     if isinstance(kernel, str):
         made = as_kernel(kernel, np.asarray(X), "projected", q)
-    if random_features is None:
-        problem: Any = Problem(X, gamma, made, n_jobs)
+    if not ridge > 0 or (ridge != np.inf and random_features is not None):
+        raise ValueError(
+            f"ridge must be above 0, and infinite with random features, got {ridge!r} with "
+            f"random_features={random_features!r}"
+        )
+    if ridge != np.inf:
+        problem: Any = conditional_problem(X, gamma, made, ridge)
+    elif random_features is None:
+        problem = Problem(X, gamma, made, n_jobs)
     else:
         options: dict[str, Any] = dict(features=random_features, random_state=random_state)
         problem = FeatureProblem(X, gamma, made, n_jobs, **options)

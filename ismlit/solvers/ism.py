@@ -39,6 +39,7 @@ def ism(
     tol: float = 1e-6,
     max_iter: int = 2000,
     escape: bool = True,
+    ridge: float = np.inf,
     n_jobs: int | None = None,
     random_features: int | None = None,
     random_state: Any = None,
@@ -74,6 +75,9 @@ def ism(
     escape : bool, default=True
         Whether to test the second-order condition at a stationary point, and to leave a saddle or
         a minimum.
+    ridge : float, default=inf
+        Above 0. With a number the conditional covariance is minimised in place of HSIC, its limit
+        for infinity, see `ismlit.SupervisedIKDR`.
     n_jobs : int, optional
         Workers of joblib, threads by default. None takes as many threads as BLAS would.
     random_features : int, optional
@@ -132,7 +136,7 @@ def ism(
     >>> result.converged, int(np.argmax(abs(result.W)))
     (True, 0)
     """
-    problem = as_problem(X, gamma, kernel, n_jobs, random_features, random_state, q)
+    problem = as_problem(X, gamma, kernel, n_jobs, random_features, random_state, q, ridge)
     check_options(problem, q, tol, max_iter)
     watched = until_true(callback)
 

@@ -359,3 +359,22 @@ def test_a_kernel_that_is_not_definite_is_refused(rng):
     kernel = Kernel(lambda beta, xp: beta - beta**2, name="saddle")
     with pytest.raises(ValueError, match=r"not positive semidefinite.*ridge=numpy.inf"):
         ism(ConditionalProblem(X, label_gamma(X[:, 0] > 0), kernel), q=1)
+
+
+def test_ism_takes_the_ridge_of_the_problem(rng):
+    """A very large one ends where HSIC does, and 0.01 where a problem made by hand does."""
+    X = rng.standard_normal((80, 5))
+    gamma, kernel = label_gamma(X[:, 0] * X[:, 1] > 0), Gaussian(1.0)
+    ends = {r: ism(X, gamma, kernel, 2, init="gradient", ridge=r) for r in (np.inf, 1e4, 0.01)}
+    assert subspace_angles(ends[np.inf].W, ends[1e4].W).max() < 1e-2
+    assert ends[1e4].objective == pytest.approx(ends[np.inf].objective, rel=1e-3)
+    by_hand = ism(ConditionalProblem(X, gamma, kernel, 0.01), q=2, init="gradient")
+    assert_allclose(ends[0.01].W, by_hand.W)
+    assert certify(ends[0.01]).is_maximum
+
+
+@pytest.mark.parametrize("options", [dict(ridge=0.0), dict(ridge=0.1, random_features=8)])
+def test_ism_refuses_a_ridge_in_words(options, rng):
+    X = rng.standard_normal((30, 3))
+    with pytest.raises(ValueError, match="above 0, and infinite with random features"):
+        ism(X, label_gamma(X[:, 0] > 0), Gaussian(1.0), 1, **options)

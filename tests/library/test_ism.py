@@ -254,7 +254,9 @@ def test_a_problem_comes_alone(extra, rng):
     X, gamma = rng.standard_normal((20, 3)), label_gamma(np.arange(20) % 2)
     given = dict(gamma=gamma, kernel=Gaussian(1.0), random_features=64)[extra]
     problem = Problem(X, gamma, Gaussian(1.0))
-    with pytest.raises(ValueError, match="a problem brings its own gamma, kernel and random"):
+    with pytest.raises(
+        ValueError, match="a problem brings its own gamma, kernel, ridge and random"
+    ):
         ism(problem, q=2, **{extra: given})
 
 
