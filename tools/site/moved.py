@@ -30,6 +30,7 @@ MOVED = {
     "ch4/tried": "record/4.4-tried",
     "ch5/alternative": "record/5.5-figure-5.1",
     "ch5/cancer": "record/5.5-wine",
+    "ch5/choose": "ch5/peers",
     "ch5/climb": "ch5/solvers",
     "ch5/convergence": "ch5/cycles",
     "ch5/curvature": "record/C.4",
