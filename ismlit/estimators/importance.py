@@ -454,8 +454,6 @@ def importance_test(
             f"importance_test needs an estimator that explains a y, and {name} finds clusters: "
             "bootstrap_importances gives the standard errors of its importances"
         )
-    if not (refit or hasattr(model, "score")):
-        raise TypeError(f"{name} has no score: pass refit=True, and the rows that it was fitted to")
     scored: Any = model
     if refit:
         A, target, w = _as_fitted(model, X, y, sample_weight)

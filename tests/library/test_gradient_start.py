@@ -50,13 +50,16 @@ def test_random_features_stand_for_the_kernel(rng, monkeypatch):
     assert np.linalg.norm(near - exact) > 1e-9 * np.linalg.norm(exact)  # another route was taken
 
 
-@pytest.mark.parametrize("n", [300, 600])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_default_start_finds_an_exclusive_or(n, seed):
-    """From Taylor's start the plane is not found: its class means coincide."""
-    X, y, plane = exclusive_or(n, seed)
-    assert share(SupervisedIKDR(2, ridge=np.inf).fit(X, y).W_, plane) >= 0.94
-    assert share(SupervisedIKDR(2, init="taylor", ridge=np.inf).fit(X, y).W_, plane) < 0.6
+@pytest.mark.parametrize(("n", "draws", "at_least"), [(300, 6, 4), (600, 3, 3)])
+def test_several_starts_find_an_exclusive_or_in_most_draws(n, draws, at_least):
+    """From Taylor's start the plane is found in none: its class means coincide."""
+    found = {"several": [], "taylor": []}
+    for X, y, plane in (exclusive_or(n, seed) for seed in range(draws)):
+        for init, shares in found.items():
+            model = SupervisedIKDR(2, init=init, ridge=np.inf).fit(X, y)
+            shares.append(share(model.W_, plane))
+    assert sum(np.array(found["several"]) > 0.9) >= at_least
+    assert max(found["taylor"]) < 0.6
 
 
 def test_the_estimator_takes_more_rows_by_random_features():

@@ -607,7 +607,6 @@ def test_what_no_p_value_can_be_given_for_is_refused(wine):
         (lambda: importance_test(model, X, y, n_permutations=0), ValueError, "least 1, got 0"),
         (lambda: importance_test(model, X[:, :5], y), ValueError, "13 features"),
         (lambda: importance_test(model, X * 9, y, refit=True), ValueError, "standard deviation"),
-        (lambda: importance_test(gradient, X, y), TypeError, "has no score: pass refit=True"),
     ]
     clusters = UnsupervisedIKDR(3, bandwidth="median", random_state=0).fit(X)
     for refit in (False, True):
