@@ -389,7 +389,7 @@ def importance_test(
     Raises
     ------
     TypeError
-        If the model has no ``feature_importances_``, or without `refit` no ``score`` of X and y.
+        If the model has no ``feature_importances_``, or finds clusters.
     ValueError
         If n_permutations is below 1, y is None, or X is not what the model was fitted to: other
         columns, and with `refit` other units or weights.

@@ -597,10 +597,7 @@ def test_the_rows_of_the_fit_give_p_values_that_are_too_small(wine):
 
 def test_what_no_p_value_can_be_given_for_is_refused(wine):
     X, y = wine
-    model, gradient = (
-        SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(X, y),
-        GradientKDR(1).fit(X, y),
-    )
+    model = SupervisedIKDR(1, init="taylor", ridge=np.inf).fit(X, y)
     cases = [
         (lambda: importance_test(object(), X, y), TypeError, r"importance_test.*pipeline\[-1\]"),
         (lambda: importance_test(model, X, None), ValueError, "y is None: pass the labels"),
