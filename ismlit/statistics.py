@@ -187,8 +187,7 @@ def dependence_test(
     smooth functions of one variable and of two, unequal variances, skewed and heavy-tailed noise,
     five levels, two classes, levels beside numbers), 8 % where X has three columns, and at 100 rows
     8 to 9 % of 200 draws of the first kind. It is lost where several columns of `given` act
-    together: with five at 250 rows,
-    14 % of 100 draws. The signs take the rows to be independent.
+    together: with five at 250 rows, 14 % of 100 draws. The signs take the rows to be independent.
 
     References
     ----------
