@@ -26,6 +26,7 @@ RIDGE = 0.01  # What "auto" tries beside infinity.
 JUDGED_ROWS = 600  # On at most so many rows.
 FEWEST_JUDGED = 60  # With fewer the thesis's objective is kept.
 ROUNDING = 5e-6  # The inverse costs digits: a climb that ends with a smaller residual is done.
+TIED = 1e-6  # A gain on one of three thirds is exactly its standard error, and not more.
 QUICK: dict[str, Any] = dict(tol=1e-2, max_iter=60, escape=False)
 """Options of a climb that only has to show which objective is better."""
 
@@ -137,4 +138,4 @@ def is_clearly_better(scores, others):
     True
     """
     gains = np.asarray(others, dtype=float) - scores
-    return bool(gains.mean() > standard_error(gains))
+    return bool(gains.mean() > (1 + TIED) * standard_error(gains))

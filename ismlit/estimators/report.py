@@ -31,8 +31,8 @@ class Report:
 
     Attributes
     ----------
-    model : estimator
-        Fitted to all rows.
+    model : object
+        The estimator, fitted to all rows.
     names : list of str
         Of the columns of X.
     metric : str
@@ -40,13 +40,14 @@ class Report:
     scores : dict of arrays of shape (n_folds,)
         On held-out rows: of nearest neighbours in the projection, of a linear model of all columns,
         and of boosted trees.
-    importances : Bunch
+    importances : dict
         What `ismlit.bootstrap_importances` gives.
     certificate : Certificate
         Of the fit to all rows.
     test : DependenceTest
         Of y and all columns of X.
-    projection, target : arrays of shape (n_samples, n_components) and (n_samples,)
+    projection : array of shape (n_samples, n_components)
+    target : array of shape (n_samples,)
         What is drawn.
 
     See Also

@@ -212,6 +212,7 @@ TABLE = [  # the scores of both, and whether the second lead
     ([0.7, 0.7], [1.0, 0.68], False),  # .14 +- .16
     ([0.7, 0.7], [1.0, 0.702], True),  # .151 +- .149: with n for n - 1, too
     ([0.7, 0.7, 0.7], [0.7, 0.7, 0.8], False),  # .0333 +- .0333: not more than one error
+    ([0.98, 0.94, 0.94], [0.98, 0.98, 0.94], False),  # the same, and rounding does not decide
 ]
 
 
