@@ -87,8 +87,8 @@ class LinearReduction(KeepsPrecision, BaseEstimator):
         Returns
         -------
         array of shape (n_samples, n_features)
-            ``Z W_^+ + mean_``, with W_' for the pseudo-inverse where ``W_`` is orthonormal:
-            `transform` gives Z of it again.
+            ``Z pinv(W_) + mean_``, where ``pinv(W_) = W_'`` if ``W_`` is orthonormal: `transform`
+            gives Z of it again.
 
         Raises
         ------

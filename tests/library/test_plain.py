@@ -246,7 +246,7 @@ def test_phi_0_that_cancels_is_exactly_zero(dtype, rng):
 def test_a_problem_brings_its_own_parts(rng):
     problem = random_problem("gaussian", rng)
     assert as_problem(problem) is problem
-    with pytest.raises(ValueError, match="its own gamma, kernel and random features"):
+    with pytest.raises(ValueError, match="its own gamma, kernel, ridge and random features"):
         as_problem(problem, problem.gamma)
     direct = ism(problem, q=2)
     assert_allclose(ism(problem, q=2).W, direct.W, atol=1e-6)
