@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 
 from ismlit.geometry.frames import as_frame, top_eigenvectors
 from ismlit.geometry.span import in_span, scatter
-from ismlit.grams import ConstantKernelError
+from ismlit.grams import ConstantKernelError, column_means
+from ismlit.memory import batches
 from ismlit.messages import silenced, warn
 from ismlit.solvers.gradient_start import gradient_directions
 
@@ -147,8 +148,9 @@ def by_distance(X):
     What is drawn in this order depends neither on that in which the rows came nor on how X is
     turned.
     """
-    centred = X - X.mean(axis=0)
-    return np.einsum("ij,ij->i", centred, centred).argsort(kind="stable")
+    mean = column_means(X)
+    parts = (X[rows] - mean for rows in batches(len(X), X.shape[1]))  # X may be a file
+    return np.concatenate([np.einsum("ij,ij->i", A, A) for A in parts]).argsort(kind="stable")
 
 
 def _reaches(J, height):
