@@ -338,8 +338,9 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
         For options that need pairs of rows.
     """
     _refuse_weights(estimator, sample_weight)
+    class_weight = getattr(estimator, "class_weight", None)  # a response has none
     refused = {
-        "class_weight": getattr(estimator, "class_weight", None) not in (None, "size"),
+        "class_weight": class_weight not in (None, "size"),
         'n_components="auto"': estimator.n_components == "auto",
         f"ridge={estimator.ridge!r}": estimator.ridge not in ("auto", np.inf),
         "n_slices=None": getattr(estimator, "n_slices", 0) is None,
@@ -374,9 +375,7 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
     estimator._std = np.sqrt(np.diag(rows.scatter) / rows.n)
     q = estimator._choose_components(directions_of(rows.scatter), rows.X)
     V, sample = estimator._basis, rows.X - estimator.mean_
-    table = class_table(
-        rows.classes, rows.sizes, balanced=getattr(estimator, "class_weight", None) == "size"
-    )
+    table = class_table(rows.classes, rows.sizes, class_weight == "size")
     estimator.kernel_ = estimator._kernel(sample, q, None)
     estimator.ridge_, estimator.ridge_scores_ = np.inf, None
     problem = FeatureProblem(
