@@ -57,6 +57,11 @@ def hull(a, b):
     return iv.mpf([a, b])
 
 
+def _direction(angle):
+    """The unit vector W at an angle."""
+    return sp.Matrix([sp.cos(angle), sp.sin(angle)])
+
+
 def on_the_circle(points, labels, sigma):
     """The problem of labelled points in the plane and a Gaussian, as formulas of W's angle.
 
@@ -85,7 +90,7 @@ def on_the_circle(points, labels, sigma):
     centring = sp.eye(n) - sp.ones(n, n) / n
     gamma = centring * sp.Matrix(n, n, lambda i, j: int(labels[i] == labels[j])) * centring
     angle = sp.Symbol("theta", real=True)
-    w = sp.Matrix([sp.cos(angle), sp.sin(angle)])
+    w = _direction(angle)
     J, phi = gamma.trace(), sp.zeros(2, 2)
     for i in range(n):
         for j in range(i):
@@ -193,7 +198,7 @@ def along_and_across(points, labels, sigma=1):
     (True, True)
     """
     angle, J, phi = on_the_circle(points, labels, sigma)
-    w = sp.Matrix([sp.cos(angle), sp.sin(angle)])
+    w = _direction(angle)
     forms = enclosing([(u.T * phi * u)[0] for u in (w, w.diff(angle))], angle)
     values = zip(*(map(ends, forms(top)) for top in highest(J, angle, -0.3)))
     return tuple((min(low for low, _ in of), max(high for _, high in of)) for of in values)
