@@ -12,11 +12,12 @@ _HOME |= dict.fromkeys(
     "evidence",
 )
 _HOME |= {"one_case": "evidence"}
+_HOME = {name: f"record.{home}" for name, home in _HOME.items()} | {"rise": "methods.rise"}
 
 __all__ = sorted(_HOME)
 
 
 def __getattr__(name):
     if name in _HOME:
-        return getattr(import_module(f"ismlit_book.record.{_HOME[name]}"), name)
+        return getattr(import_module(f"ismlit_book.{_HOME[name]}"), name)
     raise AttributeError(f"module 'ismlit_book' has no attribute {name!r}")
