@@ -10,7 +10,7 @@ import pytest
 from tools.execute_notebooks import LANGUAGE, ROOT, notebooks_of
 
 lab = pytest.importorskip("tools.lab")
-PAGES = ["ch2/dependence", "ch6/drawn", "howto/reduce", "record/5.3"]
+PAGES = ["ch2/dependence", "ch6/construction", "howto/reduce", "record/5.3"]
 
 
 @pytest.fixture

@@ -65,9 +65,12 @@ def test_the_rise_is_as_asked_and_weights_are_orthonormal(table):
 
 
 def test_the_first_layer_is_asked_too():
-    built = rise(*wine(), ASKED, first=0.012, solved=False)
-    np.testing.assert_allclose(built.measured, [0.012, *ASKED], atol=1e-9)
-    np.testing.assert_array_equal(built.asked, [0.012, *ASKED])
+    X, y = unequal()
+    for first in (0.02, 0.0482):  # below Tr(Gamma) / H*, .048, and above
+        built = rise(X, y, ASKED, first=first, solved=False)
+        np.testing.assert_allclose(built.measured, [first, *ASKED], atol=1e-6)
+        np.testing.assert_array_equal(built.asked, [first, *ASKED])
+        assert built.deviation.max() < 1e-6
 
 
 def test_the_solved_network_stands_beside_with_its_own_numbers():
@@ -103,12 +106,17 @@ def twins(shift):
     ("X", "y", "options", "says"),
     [
         (*twins(0.0), {}, "rows 0 and 40 are equal, their classes are not"),
-        (*twins(1e-9), {}, r"nearest rows are \d+ and \d+, \d\.\de-09 apart"),
+        (*twins(1e-9), {}, r"nearest are \d+ and \d+, \d\.\de-09 apart"),
         (np.eye(5), list("aabbc"), {}, "class c has one row"),
+        (*wine(), {"first": 0.012}, "too wide to tell all rows apart"),
         (*wine(), {"asked": [0.5, 0.4]}, "layer 3 is asked for 0.4, no more than the 0.5"),
         (*wine(), {"asked": [0.01]}, "layer 2 is asked for 0.01, but layer 1 has 0.0171"),
         (*wine(), {"asked": [0.5], "first": 0.6}, "layer 2 is asked for 0.5, no more than the 0.6"),
-        (*wine(), {"first": 0.2}, "layer 1 is asked for 0.2000, but a narrow kernel gives"),
+        (
+            *wine(),
+            {"asked": [0.9], "first": 0.8},
+            "layer 1 is asked for 0.8000, but no bandwidth gives it more than 0.2885",
+        ),
         (*wine(), {"asked": [1.0]}, "between 0 and 1"),
         (*wine(), {"asked": []}, "between 0 and 1"),
         (np.eye(4), [1.5, 2.5, 0.1, 0.2], {}, "continuous"),

@@ -527,7 +527,7 @@ def test_the_front_page_s_figure_plays(on_page):
     assert "step 5" in said.text_content()
 
 
-@pytest.mark.parametrize("page", ["ch2/dependence", "ch6/drawn"])
+@pytest.mark.parametrize("page", ["ch2/dependence", "ch6/construction"])
 def test_a_slider_changes_the_figure_says_its_value_and_plays(page, on_page):
     figure = on_page(f"book/{page}.html").locator(".slides").last
     slider, image = figure.get_by_role("slider"), figure.locator("img")

@@ -7,6 +7,7 @@ from tools.site.templates import render
 MOVED = {
     "ch2/nmi": "ch3/nmi",
     "ch2/optimality": "ch5/optimality",
+    "ch6/drawn": "ch6/construction",
     "ch6/rise": "ch6/guarantee",
     "ch3/clustering": "ch2/embedding",
     "ch3/conclusions": "record/3.5-conclusions",

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ismlit_book.methods.measures import class_table, ideal_hsic
 
-SINGULAR = 1e-10  # least eigenvalue of a first Gram matrix that double precision inverts
+SINGULAR = 1e-12  # least eigenvalue of a first Gram matrix that is inverted
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def rise(X, y, asked=(0.3, 0.6, 0.9, 0.99, 0.999), *, first=None, narrow=0.1, so
     asked : sequence of float
         H / H* of the second and further layers: rising, between the first layer's and 1.
     first : float, optional
-        H / H* asked of the first layer too. Tr(Gamma) / H* is always enough to be above it.
+        H / H* asked of the first layer too. What is below Tr(Gamma) / H* can be had on any table.
     narrow : float, default=0.1
         Bandwidth of the first layer as a share of the median distance, unless `first` is given.
     solved : bool, default=True
@@ -188,7 +188,7 @@ def _rising(asked, first):
 
 
 def _bandwidth(h, Z, y, name):
-    """The narrowest bandwidth at which Tr(Gamma K) falls to h: first on a grid, then as a root."""
+    """The narrowest bandwidth at which Tr(Gamma K) is h: first on a grid, then as a root."""
     squares, G = cdist(Z, Z, "sqeuclidean"), label_gamma(y).to_dense()
 
     def above(sigma):
@@ -196,13 +196,15 @@ def _bandwidth(h, Z, y, name):
 
     apart = np.sqrt(squares[np.not_equal.outer(y, y)])
     widths = np.geomspace(apart.min() / 10, 300 * apart.max(), 200)
-    if not above(widths[0]) > 0:
-        share = (h + above(widths[0])) / ideal_hsic(y)
+    values = np.array([above(sigma) for sigma in widths])
+    passed = np.flatnonzero(np.diff(values > 0))
+    if not len(passed):
+        most, ideal = h + values.max(), ideal_hsic(y)
         raise ValueError(
-            f"{name} is asked for {h / ideal_hsic(y):.4f}, but a narrow kernel gives it only "
-            f"{share:.4f} of H*: ask for less of it"
+            f"{name} is asked for {h / ideal:.4f}, but no bandwidth gives it more than "
+            f"{most / ideal:.4f} of H*: ask for less of it"
         )
-    low, high = next(pair for pair in pairwise(widths) if above(pair[1]) < 0)
+    low, high = widths[passed[0]], widths[passed[0] + 1]
     return brentq(above, low, high, xtol=1e-15 * high)
 
 
@@ -214,18 +216,20 @@ def _inverse_root(M):
 def _interpolated(K, Y, kept, X):
     """Images R W and W'W of the second layer: W = R'K^(-1)Y M^(-1/2), M = Y'K^(-1)Y."""
     distinct = K[np.ix_(kept, kept)]
-    if eigh(distinct, eigvals_only=True, subset_by_index=[0, 0])[0] < SINGULAR:
-        apart = cdist(X[kept], X[kept])
-        np.fill_diagonal(apart, np.inf)
-        i, j = sorted(int(kept[k]) for k in np.unravel_index(apart.argmin(), apart.shape))
-        raise ValueError(
-            f"the first layer's K is singular in double precision; the nearest rows are {i} and "
-            f"{j}, {apart.min():.1e} apart. A narrower first kernel (a smaller `narrow`, or a "
-            "`first` nearer to Tr(Gamma) / H*) tells them apart; or leave one of them out"
-        )
-    C = np.linalg.solve(distinct, Y[kept])
-    C = C @ _inverse_root(Y[kept].T @ C)
-    return K[:, kept] @ C, C.T @ distinct @ C
+    if eigh(distinct, eigvals_only=True, subset_by_index=[0, 0])[0] > SINGULAR:
+        C = np.linalg.solve(distinct, Y[kept])
+        C = C @ _inverse_root(C.T @ distinct @ C)  # M as computed: W stays orthonormal
+        W_inner = C.T @ distinct @ C
+        if np.abs(W_inner - np.eye(len(W_inner))).max() < SINGULAR**0.5:
+            return K[:, kept] @ C, W_inner
+    apart = cdist(X[kept], X[kept])
+    np.fill_diagonal(apart, np.inf)
+    i, j = sorted(int(kept[k]) for k in np.unravel_index(apart.argmin(), apart.shape))
+    raise ValueError(
+        "the first layer's K is singular in double precision: its kernel is too wide to tell all "
+        f"rows apart. The nearest are {i} and {j}, {apart.min():.1e} apart. Take a smaller "
+        "`narrow`, or another `first`, or leave one of the two out"
+    )
 
 
 def _class_sums(K, Y):
