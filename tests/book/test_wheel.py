@@ -90,6 +90,7 @@ def run(installed, tmp_path, *arguments):
     ).stdout
 
 
+@pytest.mark.slow
 def test_checks_a_claim_away_from_the_checkout(installed, tmp_path):
     code = "import ismlit_book.files as f; print(f.data(), f.is_checkout())"
     where, checkout = run(installed, tmp_path, "-c", code).split()

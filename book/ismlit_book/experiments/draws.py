@@ -4,6 +4,7 @@
 columns of noise, a quarter of the labels. "columns": the unsupervised turns with three columns of U
 and with two. "rises" on six kinds of data: the network with the thesis's stopping, sigma by H and
 by the agreement. "depth" on four sets: that network and the one by rows held out, on random halves.
+"arms": three ways to extend a clustering of 300 points of a spiral to 30 000 others.
 """
 
 import warnings
@@ -34,9 +35,12 @@ from sklearn.datasets import (
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler, scale
 
 from ismlit_book.experiments import named, several
+from ismlit_book.methods.knet import KNetClustering
+from ismlit_book.methods.knet.training import embedding_affinity
 from ismlit_book.methods.published import published_ism
 
 DRAWS = 50
@@ -147,7 +151,41 @@ def depth(name, seed):
     return found
 
 
-EXPERIMENTS = {"narrow": narrow, "labels": labels, "columns": columns}
+def arms(seed):
+    """How many of 30 000 new points are on the wrong arm, by three ways to extend a clustering."""
+    X, y = make_spiral(30_300, random_state=seed)
+    X = scale(X)
+    few = np.zeros(len(X), dtype=bool)
+    few[np.random.default_rng(seed).choice(len(X), 300, replace=False)] = True
+    knet = KNetClustering(3, random_state=seed).fit(X[few])
+    spectral, at_new = extended(X[few], X[~few])
+    means = KMeans(3, n_init=10, random_state=0).fit(spectral)
+    nearest = KNeighborsClassifier(1).fit(X[few], means.labels_)
+    found = {
+        "KNet": (knet.labels_, knet.predict(X[~few])),
+        "Nyström": (means.labels_, means.predict(at_new)),
+        "nearest neighbour": (means.labels_, nearest.predict(X[~few])),
+    }
+    return {name: _wrong(*pair, y[few], y[~few]) for name, pair in found.items()}
+
+
+def extended(old, points):
+    """Two leading eigenvectors of the normalised kernel, and Nyström's values at other points."""
+    kernel = Gaussian(0.1 * median_distance(old))
+    L = embedding_affinity(old, kernel)
+    U, values = L.leading(2)
+    K = gram(kernel, points, X2=old)
+    normal = K / np.sqrt(np.outer(K.sum(axis=1) + 1e-12, L.degrees))
+    return U, normal @ U / values
+
+
+def _wrong(labels, predicted, y, y_new):
+    """How many are predicted wrongly, each cluster being named by its most frequent class."""
+    names = np.array([np.bincount(y[labels == k]).argmax() for k in range(labels.max() + 1)])
+    return int(np.sum(names[predicted] != y_new))
+
+
+EXPERIMENTS = {"narrow": narrow, "labels": labels, "columns": columns, "arms": arms}
 EXPERIMENTS |= {f"rises, {kind}": partial(rises, kind) for kind in KINDS}
 EXPERIMENTS |= {f"depth, {name}": partial(depth, name) for name in SETS}
 
