@@ -12,7 +12,8 @@ _HOME |= dict.fromkeys(
     "evidence",
 )
 _HOME |= {"one_case": "evidence"}
-_HOME = {name: f"record.{home}" for name, home in _HOME.items()} | {"rise": "methods.rise"}
+_HOME = {name: f"record.{home}" for name, home in _HOME.items()}
+_HOME |= {"rise": "methods.rise", "answer": "questions"}
 
 __all__ = sorted(_HOME)
 
