@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from ismlit_book import answer
 from ismlit_book.questions import Choice, Task, questions
@@ -59,6 +60,7 @@ def test_what_is_not_answered_stops_or_has_another_shape(capsys):
     assert task.say(lambda x: ...) == "Not answered yet: the function returns nothing."
     assert "case 1 of 3, <lambda>(1.0), stops with ZeroDivisionError" in task.say(lambda x: x / 0)
     assert "case 2 of 3, <lambda>(3.0), gives 2.0." in task.say(lambda x: 2.0)
+    assert "gives False." in task.say(lambda x: np.bool_(False))
     assert "gives [2.0, 2.0]" in task.say(lambda x: [2 * x, 2 * x])
     assert CHOICES["ch1/ring"].say("?") == "Not answered yet: choose one of a, b, c."
     answer("ch1/ring", "b")

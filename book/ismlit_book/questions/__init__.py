@@ -126,10 +126,15 @@ def _equal(result, right):
         return False
 
 
+def _rounded(value):
+    """A number or an array to four digits; truth values and words as they are."""
+    return np.round(value, 4) if value.dtype.kind in "fc" else value
+
+
 def _short(values, most=60):
     """Arguments as a reader would type them, shortened."""
     words = ", ".join(
-        str(np.round(v, 4).tolist()) if isinstance(v, np.ndarray | np.generic) else repr(v)
+        str(_rounded(v).tolist()) if isinstance(v, np.ndarray | np.generic) else repr(v)
         for v in values
     )
     return words if len(words) <= most else f"{words[: most - 3]}..."
