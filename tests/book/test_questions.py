@@ -45,7 +45,9 @@ def test_each_letter_has_its_own_feedback(name):
 
 
 def test_every_page_of_the_course_asks_and_every_chapter_has_two_choices():
-    asking = {path.relative_to(ROOT / "book").with_suffix("").as_posix(): asked(path) for path in PAGES}
+    asking = {
+        path.relative_to(ROOT / "book").with_suffix("").as_posix(): asked(path) for path in PAGES
+    }
     assert [page for page, names in asking.items() if not TASKS.keys() & set(names)] == []
     names = [name for each in asking.values() for name in each]
     assert sorted(names) == sorted(ALL)

@@ -19,7 +19,8 @@ BESIDE = sorted(
     ".".join(path.relative_to(root).with_suffix("").parts)
     for root, place in ((ROOT / "book", "ismlit_book"), (ROOT, "tools"))
     for path in (root / place).rglob("*.py")
-    if path.stem not in ("__init__", "__main__") and "in_browser" not in path.parts
+    if path.stem not in ("__init__", "__main__")
+    and not {"in_browser", "questions"} & {*path.parts}  # answers are as a reader writes them
 )
 """Modules of what serves the book, and of the tools."""
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from ismlit import KernelDependenceNetwork
 from ismlit_book import rise
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_diabetes, load_digits, load_iris, load_wine
 from sklearn.preprocessing import scale
+
+from ismlit import KernelDependenceNetwork
 
 ASKED = [0.3, 0.6, 0.9, 0.99, 0.999]
 

@@ -125,8 +125,8 @@ def rise(X, y, asked=(0.3, 0.6, 0.9, 0.99, 0.999), *, first=None, narrow=0.1, so
     >>> from sklearn.preprocessing import scale
     >>> from ismlit_book import rise
     >>> X, y = load_wine(return_X_y=True)
-    >>> rise(scale(X), y, [0.5, 0.9], first=0.01, solved=False).measured.round(6)
-    array([0.01, 0.5 , 0.9 ])
+    >>> rise(scale(X), y, [0.5, 0.9], first=0.05, solved=False).measured.round(6)
+    array([0.05, 0.5 , 0.9 ])
     """
     X, y = check_X_y(X, y, dtype=float, ensure_min_samples=2)
     check_classification_targets(y)
