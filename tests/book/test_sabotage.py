@@ -155,7 +155,16 @@ BY_HAND = [
 """A claim, and a formula behind it: rows and columns exchanged, another sign, scale or extreme."""
 
 
-@pytest.mark.parametrize(("claim_id", "was", "now"), BY_HAND, ids=[row[0] for row in BY_HAND])
+FEW = 4  # of these are tried at each push, all of them weekly
+
+
+@pytest.mark.parametrize(
+    ("claim_id", "was", "now"),
+    [
+        pytest.param(*row, id=row[0], marks=[pytest.mark.slow] * (k >= FEW))
+        for k, row in enumerate(BY_HAND)
+    ],
+)
 def test_the_check_of_a_claim_notices(claim_id, was, now):
     (place,) = cells()[claim_id]
     found = code_of(place.path)

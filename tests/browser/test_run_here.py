@@ -241,6 +241,35 @@ def test_a_cell_runs_after_those_above_and_what_is_changed_is_kept(tab, address)
     assert "kept (1)" not in panel.text_content()
 
 
+def test_an_exercise_says_what_is_right_and_what_is_wrong(tab, address):
+    """A right function and three wrong ones, and a letter."""
+    open_page(tab, address, "ch2/rkhs", anew=True)
+    sources = ["".join(cell["source"]) for cell in code_cells("ch2/rkhs")]
+    place = next(k for k, source in enumerate(sources) if "return ..." in source)
+    letter = next(k for k, source in enumerate(sources) if source.endswith('"?")'))
+
+    def said(number, source):
+        cell = tab.locator("article div.cell").filter(has=tab.locator(".cell_input")).nth(number)
+        if not cell.locator("textarea").count():
+            cell.get_by_role("button", name="Run", exact=True).click()
+            tab.wait_for_function(ENDED, timeout=PATIENCE)
+        cell.locator("textarea").fill(source)
+        cell.locator("textarea").press("Shift+Enter")
+        tab.wait_for_function(ENDED, timeout=PATIENCE)
+        return cell.locator(".cell_output").text_content()
+
+    def answered(code):
+        return said(place, sources[place].replace("...  # your answer", code))
+
+    d = "np.diag(K)[:, None]"
+    assert "Right, on all" in answered(f"{d} + {d}.T - 2 * K")
+    assert re.search("Not yet: case 1 .* Hint: ", answered(f"{d} + {d}.T - K"))
+    assert "stops with NameError" in answered("no_such_name")
+    assert "Not answered yet" in answered("None")
+    replies = {answer: said(letter, sources[letter].replace("?", answer)) for answer in "abc"}
+    assert sorted(text.split(":")[0] for text in replies.values()) == ["Not quite"] * 2 + ["Right"]
+
+
 READY = "() => 'network' in document.querySelector('.run-here').dataset"
 
 

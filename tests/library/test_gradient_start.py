@@ -50,7 +50,9 @@ def test_random_features_stand_for_the_kernel(rng, monkeypatch):
     assert np.linalg.norm(near - exact) > 1e-9 * np.linalg.norm(exact)  # another route was taken
 
 
-@pytest.mark.parametrize(("n", "draws", "at_least"), [(300, 6, 4), (600, 3, 3)])
+@pytest.mark.parametrize(
+    ("n", "draws", "at_least"), [(300, 6, 4), pytest.param(600, 3, 3, marks=pytest.mark.slow)]
+)
 def test_several_starts_find_an_exclusive_or_in_most_draws(n, draws, at_least):
     """From Taylor's start the plane is found in none: its class means coincide."""
     found = {"several": [], "taylor": []}

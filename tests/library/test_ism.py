@@ -370,7 +370,12 @@ def test_a_saddle_is_left_by_a_short_step_where_a_long_one_overshoots():
 
 
 @pytest.mark.parametrize(
-    "n, d, q, classes", [(2000, 20, 2, 3), (5000, 50, 3, 4), (3000, 100, 3, 5)]
+    "n, d, q, classes",
+    [
+        (2000, 20, 2, 3),
+        pytest.param(5000, 50, 3, 4, marks=pytest.mark.slow),
+        (3000, 100, 3, 5),
+    ],
 )
 def test_single_precision_reaches_what_it_can(n, d, q, classes):
     """Of thousands of samples too, whose J is known to fewer digits than a last step would add."""

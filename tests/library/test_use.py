@@ -78,7 +78,9 @@ def test_a_copy_in_the_same_process_can_be_certified(wine):
 # ---------------------------------------------------------------- directions that are not there
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 10))]
+)
 def test_columns_that_say_nothing_new_change_nothing(seed, wine):
     """Constant columns and sums of others add no direction: W ends on the same projection."""
     rng, (X, y) = np.random.default_rng(seed), wine
@@ -466,7 +468,10 @@ def test_a_name_is_no_kernel_of_a_gram_matrix(wine):
         gram("gaussian", wine[0])
 
 
-@pytest.mark.parametrize("seed", range(3))
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_looking_around_never_ends_below_the_taylor_start(seed):
     """Beyond 800 rows, too, where it looks at a sample."""
     rng = np.random.default_rng(seed)

@@ -6,7 +6,6 @@ repeats what colour says.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from ismlit.grams import gram
 from ismlit.plot import COLOURS, look, named
 from ismlit.plot import plot_projection as plot_projection
 from matplotlib.colors import ListedColormap
@@ -68,28 +67,6 @@ def plot_history(results, key="objective", ax=None, log=False):
     curves = {label: (np.arange(len(each)), each) for label, each in values.items()}
     scale = "log" if log else "linear"
     return _curves(_axis(ax), curves, xlabel="step", ylabel=key.replace("_", " "), yscale=scale)
-
-
-def plot_turns(alternations, ax=None):
-    """The objective after every half-turn; `alternations` maps a label to an Alternation.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> from sklearn.datasets import load_iris
-    >>> from ismlit import Gaussian
-    >>> from ismlit_book.figures.plots import plot_turns
-    >>> from ismlit.objectives.joint import JointProblem
-    >>> from ismlit.solvers.alternate import alternate
-    >>> ax = plot_turns({"iris": alternate(JointProblem(load_iris().data, Gaussian(1.0)), 2, 2)})
-    >>> ax.get_ylabel(), ax.get_legend_handles_labels()[1]
-    ('objective', ['iris'])
-    >>> plt.close()
-    """
-    values = {label: found.history["objective"] for label, found in alternations.items()}
-    curves = {label: (1 + np.arange(len(each)) / 2, each) for label, each in values.items()}
-    words = dict(xlabel="turn (halves: after U)", ylabel="objective")
-    return _curves(_axis(ax), curves, 4, **words)
 
 
 def plot_gap(results, ax=None, floor=1e-13):
@@ -276,34 +253,6 @@ def plot_layers(network, X, y):
         bottom.imshow(network.gram(ordered, layer=l), cmap="Blues", vmin=0, vmax=1)
         for ax in (top, bottom):
             ax.set(xticks=[], yticks=[])
-    return axes
-
-
-def plot_kernels(views, y):
-    """Samples (top) and their sorted Gram matrix (bottom), one column a view.
-
-    `views` maps a title to (Z (n, 2), kernel), all of the same samples with labels y (n,).
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> from ismlit import Gaussian, Linear
-    >>> from ismlit.datasets import make_spiral
-    >>> from ismlit_book.figures.plots import plot_kernels
-    >>> X, arm = make_spiral(300, random_state=0)
-    >>> axes = plot_kernels({"linear": (X, Linear()), "Gaussian": (X, Gaussian(0.2))}, arm)
-    >>> [ax.get_title() for ax in axes[0]]
-    ['linear', 'Gaussian']
-    >>> plt.close()
-    """
-    count, order = len(views), np.argsort(y, kind="stable")
-    size = (2.3 * count + 0.3, 4.7)
-    axes = plt.subplots(2, count, figsize=size, squeeze=False, layout="constrained")[1]
-    for (title, (Z, kernel)), (top, bottom) in zip(views.items(), axes.T):
-        _scatter(top, Z, y, size=6, alpha=0.6).set(xticks=[], yticks=[])
-        top.set_title(title, fontsize="medium")
-        bottom.imshow(gram(kernel, Z[order]), cmap="Blues", vmin=0, vmax=1)
-        bottom.set(xticks=[], yticks=[])
     return axes
 
 
