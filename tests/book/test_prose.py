@@ -1,15 +1,17 @@
-"""Numbers in the record's prose are those that its cells show, or are given, or the thesis's."""
+"""Numbers in the prose are those that cells show, or are given, or (in the record) the thesis's."""
 
 import json
 import re
 from functools import cache
 
+import nbformat
 import pytest
 from given import NUMBER, given
 from ismlit_book.files import data, pages
 from ismlit_book.record.checking import NUMBERS
 
 RECORD = sorted((pages() / "record").glob("*.ipynb"))
+COURSE = sorted(pages().glob("ch[1-8]/*.ipynb"))
 ASIDE = re.compile(r"<details>.*?</details>|```.*?```|\$\$.*?\$\$", re.S)
 LINES = re.compile(r"^(?:[>|#]|\*\*Exercise).*$|\*Figure \d+\.\*", re.M)
 KINDS = (
@@ -101,3 +103,54 @@ def test_a_typed_number_of_the_prose_is_found():
     assert typed(dict(cells=cells)) == []
     cells[1]["source"] = "one_case(share, 0.4321)"
     assert typed(dict(cells=cells)) == ["0.4321"]
+
+
+# ---------------------------------------------------------------- numbers of the course
+
+NO_PROSE = r"\$\$.*?\$\$|\$[^$\n]+\$|```.*?```|`[^`\n]*`|\]\([^)]*\)|^\|.*$"
+DECIMAL = r"(?<![\w.])(\d+\.\d+|\d+(?= ?%| percent| of \d+\b))(?![\w.]*\d)"
+KINDS_OF_TEXT = "plain", "html"
+GIVEN = {
+    "ch2/dependence": {"0.01"},  # a letter to choose
+    "ch3/choose": {"0.999"},  # an assumption of an exercise
+    "ch3/views": {"19"},  # directions, one less than the clusters
+    "ch4/algorithm": {"0.002"},  # a default
+    "ch4/deep": {"95"},  # a quantile that the code has as 0.05
+    "ch5/iteration": {"0.0024"},  # how 2.4e-03 is read
+    "ch6/limit": {"0.999"},  # the default of class_sum_network
+    "ch6/peers": {"0.95"},  # a threshold of the stored experiment
+    "ch6/signs": {"58", "0.99"},  # 1/sqrt(3), and the threshold
+    "ch8/chance": {"0.001", "0.02"},  # a question, and the root of 0.1 * 0.9 / 300
+    "ch8/collapse": {"6.2", "0.99"},  # a theorem, and the threshold
+    "ch8/rfm": {"2.8"},  # Student's quantile
+}
+"""Numbers of the running text that no cell prints: settings, questions, names."""
+
+
+@pytest.mark.parametrize("path", COURSE, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_numbers_of_the_text_stand_in_a_cell_an_output_or_a_formula(path):
+    notebook, seen, said = nbformat.read(path, 4), [], []
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            seen.append(cell.source)
+            for output in cell.outputs:
+                data = output.get("data", {})
+                seen += [
+                    output.get("text", ""),
+                    data.get("text/plain", ""),
+                    data.get("text/html", ""),
+                ]
+        else:
+            seen += re.findall(r"```.*?```|\$[^$]+\$", cell.source, re.S)
+            said.append(re.sub(NO_PROSE, " ", cell.source, flags=re.S | re.M))
+    text = "\n".join(seen).replace(",", "").replace("_", "")
+    known = {float(number) for number in re.findall(r"\d+(?:\.\d+)?", text)}
+
+    def stands(number):
+        digits = len(number.partition(".")[2])
+        shown = (round(scale * value, digits) for value in known for scale in (1, 100))
+        return any(abs(value - float(number)) < 1e-9 for value in shown)
+
+    numbers = set(re.findall(DECIMAL, "\n".join(said)))
+    page = f"{path.parent.name}/{path.stem}"
+    assert {number for number in numbers if not stands(number)} == GIVEN.get(page, set())
