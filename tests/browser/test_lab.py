@@ -19,7 +19,7 @@ from tools.execute_notebooks import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("lab")]
 
-PAGES = ["ch5/gradient", "ch6/construction", "record/5.3"]
+PAGES = ["ch5/gradient", "ch6/layers", "record/5.3"]
 LEAST_OPEN, MOST_OPEN = 20, 160
 """Lines of code that a page of the course may show."""
 SCROLL = """([share]) => {
