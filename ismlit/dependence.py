@@ -240,7 +240,7 @@ def double_centre(K: np.ndarray) -> np.ndarray:
     return K - means - K.mean(axis=1)[:, None] + means.mean()
 
 
-def weighted_centre(K, w):
+def weighted_centre(K: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return a Gram matrix centred with weights: means and entries count by them.
 
     Parameters

@@ -49,7 +49,7 @@ class Gamma:
     F: np.ndarray
     s: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         F, s = float_array(self.F), np.asarray(self.s)
         if s.shape != (F.shape[1],):
             raise ValueError(f"s must have one entry per column of F: {s.shape} and {F.shape}")
@@ -69,11 +69,11 @@ class Gamma:
         return float(np.sum(np.abs(self.s) * np.sum(self.F**2, axis=0, dtype=float)))
 
     @cached_property
-    def _sides(self):
+    def _sides(self) -> tuple[np.ndarray, np.ndarray]:
         return self.F * self.s, np.ascontiguousarray(self.F.T)
 
     @cached_property
-    def _by_class(self):
+    def _by_class(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Gamma between classes (g, g), and the class of each sample; None where it does not pay.
 
         Rows of F that are equal are one class: with many classes an entry is looked up faster
@@ -108,13 +108,13 @@ class Gamma:
         left, right = self._sides
         return np.matmul(left[rows], right[:, columns], out=out)
 
-    def __add__(self, other):
+    def __add__(self, other: Gamma) -> Gamma:
         """The sum of two: their columns side by side."""
         if not isinstance(other, Gamma):
             return NotImplemented
         return Gamma(np.hstack([self.F, other.F]), np.concatenate([self.s, other.s]))
 
-    def __mul__(self, weight):
+    def __mul__(self, weight: float) -> Gamma:
         """The same Gamma times a number."""
         if not isinstance(weight, numbers.Real):
             return NotImplemented
@@ -122,7 +122,7 @@ class Gamma:
 
     __rmul__ = __mul__
 
-    def __matmul__(self, V):
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
         """Gamma V for V of shape (n, m), in O(n r m)."""
         return (self.F * self.s) @ (self.F.T @ V)
 
@@ -142,7 +142,7 @@ class Gamma:
         seen = self.F.T @ V
         return seen.T @ (self.s[:, None] * seen)
 
-    def on(self, rows: np.ndarray) -> Gamma:
+    def on(self, rows: slice | np.ndarray) -> Gamma:
         """Return the Gamma of some of the samples.
 
         Parameters
@@ -213,7 +213,7 @@ class DenseGamma:
 
     array: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         array = check_array(self.array, dtype=(np.float64, np.float32))
         if array.shape[0] != array.shape[1]:
             raise ValueError(f"a dense Gamma must be square, got shape {array.shape}")
@@ -246,7 +246,7 @@ class DenseGamma:
         """
         return self.array[rows, columns]
 
-    def __matmul__(self, V):
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
         """Gamma V."""
         return self.array @ V
 
@@ -265,7 +265,7 @@ class DenseGamma:
         """
         return V.T @ (self.array @ V)
 
-    def on(self, rows: np.ndarray) -> DenseGamma:
+    def on(self, rows: slice | np.ndarray) -> DenseGamma:
         """Return the Gamma of some of the samples.
 
         Parameters

@@ -57,10 +57,10 @@ class _OneBlasThread:
     It may be entered from several threads at a time: the last one out restores the number.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.lock, self.depth = Lock(), 0
 
-    def __enter__(self):
+    def __enter__(self) -> int:
         with self.lock:
             if not self.depth:
                 libraries = _blas().lib_controllers
@@ -69,7 +69,7 @@ class _OneBlasThread:
             self.depth += 1
             return self.before
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         with self.lock:
             self.depth -= 1
             if not self.depth:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
@@ -27,8 +28,8 @@ from ismlit.grams import gram
 from ismlit.kernels import Kernel
 from ismlit.memory import require_memory
 from ismlit.messages import silenced, warn
+from ismlit.objectives.class_sums import MOST_CLASSES
 from ismlit.objectives.conditional import conditional_problem
-from ismlit.objectives.features import MOST_CLASSES
 from ismlit.objectives.parts import as_problem
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism, warn_unless_converged
@@ -44,7 +45,7 @@ COMPONENTS = rule(WHOLE, NONE, one_of("auto"))
 
 
 @dataclass(eq=False, repr=False)
-class DependentIKDR(Projection):
+class DependentIKDR(Projection, ABC):
     """W (n_features, n_components) on which a target depends most; a subclass makes its Gamma."""
 
     n_components: int | str | None = 2
@@ -63,13 +64,13 @@ class DependentIKDR(Projection):
     random_state: int | np.random.RandomState | None = None
     takes_collections = True
 
+    @abstractmethod
     def _gamma(self, y, sample_weight):
         """Gamma of the target y, and what `fit` learns of it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _target_gram(self, y):
         """The Gram matrix (n, n) of the target y, as `score` holds it against K."""
-        raise NotImplementedError
 
     def _fit(self, X, y, given_weight):
         sample_weight = self._row_weights(given_weight, X, y)

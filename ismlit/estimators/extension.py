@@ -52,7 +52,8 @@ class NystroemEmbedding:
         self.points, self.root, self.U = joint.X @ W, affinity.root, U
         self.local = isinstance(self.kernel, Gaussian) or self.kernel.is_relative
         if self.local:
-            degrees = affinity.degrees if self.divided else affinity.pairs.row_sums(affinity.K)
+            known = affinity.degrees
+            degrees = affinity.pairs.row_sums(affinity.K) if known is None else known
             self.least_degree = float(degrees.min())
         images = (affinity.K @ (U / self.root)) / self.root
         self.mean = images.mean(axis=0) if self.centred else 0.0

@@ -215,7 +215,9 @@ def top_eigenvectors(matrix: np.ndarray, q: int) -> tuple[np.ndarray, np.ndarray
     return values[::-1], vectors[:, ::-1]
 
 
-def extreme_eigenvectors(matrix: np.ndarray, m: int, which: str, tol: float = 1e-9) -> tuple:
+def extreme_eigenvectors(
+    matrix: np.ndarray, m: int, which: str, tol: float = 1e-9
+) -> tuple[np.ndarray, np.ndarray]:
     """Return some eigenvalues from the end of the spectrum, and their eigenvectors.
 
     A large matrix is left to Lanczos' method, unless its eigenvalues lie too close together for

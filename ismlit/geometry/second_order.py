@@ -9,7 +9,7 @@ minus the Riemannian Hessian of J, and W is a maximum where all its eigenvalues 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import eigh, qr
@@ -136,6 +136,12 @@ class Scaling:
         return sizes.min(), sizes.max()
 
 
+class _Curved(Protocol):
+    """An objective of which `SecondOrder` needs no more than this."""
+
+    def phi_derivative(self, W: np.ndarray, Z: np.ndarray) -> np.ndarray: ...
+
+
 class SecondOrder:
     """The matrix Kd - M at some W, as products with tangents.
 
@@ -173,7 +179,7 @@ class SecondOrder:
     (True, True)
     """
 
-    def __init__(self, problem: Any, W: np.ndarray, phi: np.ndarray) -> None:
+    def __init__(self, problem: _Curved, W: np.ndarray, phi: np.ndarray) -> None:
         d, q = W.shape
         self.problem, self.dtype, self.phi = problem, W.dtype, phi
         self.phi_size = float(np.linalg.norm(phi))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +10,7 @@ from scipy.linalg import eigh, polar, qr, svd
 from sklearn.utils import gen_batches
 
 ROW_CHUNK = 16384  # So many rows are looked at at once.
+P = TypeVar("P", bound=Any)  # an objective, of whatever kind
 
 
 def number_of_directions(X: ArrayLike) -> int:
@@ -164,7 +165,7 @@ def _basis(values, vectors, scale):
     return np.linalg.qr(scale[:, None] * vectors[:, kept])[0]
 
 
-def in_span(objective: Any, q: int, W: np.ndarray | None = None) -> tuple[Any, np.ndarray | None]:
+def in_span(objective: P, q: int, W: np.ndarray | None = None) -> tuple[P, np.ndarray | None]:
     """Return an objective in the span of its samples, where that is smaller than all features.
 
     J sees a frame only through XW. So a solution, and every curvature at W, lies in a space that is

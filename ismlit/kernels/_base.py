@@ -274,7 +274,7 @@ class Kernel:
         """
         return None
 
-    def on(self, rows: np.ndarray) -> Kernel:
+    def on(self, rows: slice | np.ndarray) -> Kernel:
         """Return the kernel for some of the samples.
 
         Parameters
@@ -447,7 +447,7 @@ class Sum(Kernel):
         """
         return list(self.parts)
 
-    def on(self, rows: np.ndarray) -> Sum:
+    def on(self, rows: slice | np.ndarray) -> Sum:
         """Return the sum of what the parts are for some of the samples.
 
         Parameters

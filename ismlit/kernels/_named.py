@@ -362,7 +362,7 @@ class RelativeGaussian(_Exponential):
             )
         return 1 / sigmas
 
-    def on(self, rows: np.ndarray) -> RelativeGaussian:
+    def on(self, rows: slice | np.ndarray) -> RelativeGaussian:
         """Return the kernel with the bandwidths of some of the samples.
 
         Parameters

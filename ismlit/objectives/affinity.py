@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import orth
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, lobpcg
 from sklearn.utils import check_array
@@ -87,16 +87,22 @@ class Affinity:
     array([1.  , 1.  , 0.24])
     """
 
-    degrees: Any
+    degrees: np.ndarray | None
 
-    def __init__(self, pairs: Pairs, W: Any = None, normalize: str = "none", away: Any = None):
+    def __init__(
+        self,
+        pairs: Pairs,
+        W: np.ndarray | None = None,
+        normalize: str = "none",
+        away: ArrayLike | None = None,
+    ) -> None:
         check_normalize(normalize)
         self.n, self.dtype, self.kernel = pairs.n, pairs.dtype, pairs.kernel
         self.centred, self.divided = normalize != "degrees", normalize != "none"
         self.pairs, self.W = pairs, W
         self.K = pairs.gram_operator(np.eye(pairs.d) if W is None else W)
         self.degrees = pairs.row_sums(self.K) if self.divided else None
-        self.root = np.sqrt(self.degrees)[:, None] if self.divided else 1.0
+        self.root = 1.0 if self.degrees is None else np.sqrt(self.degrees)[:, None]
         self.known = np.zeros((self.n, 0), self.dtype)
         if away is not None:
             self.known = orth(check_array(away, dtype=self.dtype), 1e-10)
@@ -117,7 +123,7 @@ class Affinity:
         V = self._rest(project_out(V.reshape(self.n, -1), self.known))
         return project_out(self._rest((self.K @ (V / self.root)) / self.root), self.known)
 
-    def _rest(self, V):
+    def _rest(self, V: np.ndarray) -> np.ndarray:
         return centre(V) if self.centred else V
 
     def dense(self) -> np.ndarray:
@@ -133,9 +139,11 @@ class Affinity:
         A = gram(self.kernel, self.pairs.X, self.W) / self.root / np.transpose(self.root)
         for _ in range(2):
             A = project_out(self._rest(A), self.known).T
-        return A
+        return np.asarray(A)
 
-    def leading(self, k: int, dense: int = DENSE_SAMPLES, near: Any = None) -> tuple:
+    def leading(
+        self, k: int, dense: int = DENSE_SAMPLES, near: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the leading eigenvectors, which are the best embedding.
 
         Parameters
@@ -177,17 +185,18 @@ class Affinity:
                 f"U has room for {room} columns orthogonal to what is known, not for {k}: give "
                 "fewer known clusters, or more samples"
             )
-        values = None
+        found = None
         if n > max(dense, 3 * k):
             if near is not None:
-                values, U = self._by_blocks(near)
-            if values is None:
-                values, U = self._by_lanczos(k)
-        if values is None:
+                found = self._by_blocks(near)
+            if found is None:
+                found = self._by_lanczos(k)
+        if found is None:
             cure = "widen the bandwidth, or take a sample of the rows"
             require_memory("an embedding by all eigenvectors", cure, n, 5, self.dtype.itemsize)
             A = self.dense()
-            values, U = top_eigenvectors((A + A.T) / 2, k)
+            found = top_eigenvectors((A + A.T) / 2, k)
+        values, U = found
         self._require_signal(values)
         return U, values
 
@@ -236,29 +245,29 @@ class Affinity:
         short, gap = values[:-1].sum() - np.sum(Z * (self @ Z)), values[-2] - values[-1]
         return float(short / gap) if gap > 0 else np.inf
 
-    def _by_lanczos(self, k):
+    def _by_lanczos(self, k: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Eigenvalues and vectors, falling, by products alone; None where they lie too close."""
         start = np.random.default_rng(0).standard_normal(self.n).astype(self.dtype)
         try:
             values, U = eigsh(self._operator(), k, which="LA", v0=start, tol=1e-6)
         except ArpackError:
-            return None, None
+            return None
         return values[::-1], U[:, ::-1]
 
-    def _by_blocks(self, near):
+    def _by_blocks(self, near: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """As `_by_lanczos`, as many as the columns of `near`, from which it starts."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that it has not converged: seen below
             values, U, left = lobpcg(
                 self._operator(), near, tol=1e-6, maxiter=60, retResidualNormsHistory=True
             )
-        return (values, U) if left[-1].max() <= 1e-5 else (None, None)
+        return (values, U) if left[-1].max() <= 1e-5 else None
 
-    def _operator(self):
+    def _operator(self) -> LinearOperator:
         product, shape = self.__matmul__, (self.n, self.n)
         return LinearOperator(shape, matvec=product, matmat=product, dtype=self.dtype)
 
-    def _require_signal(self, values):
+    def _require_signal(self, values: np.ndarray) -> None:
         """A kernel that is 1 for all pairs leaves nothing beside the constant vector."""
         if not self.centred and len(values) < 2:
             return

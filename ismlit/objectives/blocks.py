@@ -7,15 +7,20 @@ after the other; both are visited as the rows of an array are (`ismlit.objective
 from __future__ import annotations
 
 import copy
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import cpu_count
+from numpy.typing import DTypeLike
 from sklearn.utils.random import sample_without_replacement
 
 from ismlit.objectives.class_sums import (
     FEATURE_CHUNK,
     MOST_CLASSES,
+    Sums,
+    T,
+    Visitor,
     add,
     class_sums,
     codes_of,
@@ -29,6 +34,8 @@ SAMPLE_ROWS = 5000  # Rows of a collection that the client holds, for bandwidth 
 SLICE_VALUES = 100_000  # Values of a response that are drawn to place its slices.
 SUMS_PER_TASK = 8  # Partial sums that one task of the tree adds.
 TASKS_PER_THREAD = 4  # Tasks of a visit for each thread of the scheduler, of several blocks each.
+Block = tuple[np.ndarray, np.ndarray]
+Seed = int | np.random.RandomState | None
 
 
 class Moments(NamedTuple):
@@ -60,11 +67,23 @@ class DaskRows:
         Draws the sample by row numbers, so that it does not depend on the chunks.
     """
 
-    def __init__(self, X, y, dtype, cuts=None, random_state=0):
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        dtype: DTypeLike,
+        cuts: np.ndarray | None = None,
+        random_state: Seed = 0,
+    ) -> None:
         self.blocks = _fused_with_reads(zip(X.to_delayed().ravel(), y.to_delayed().ravel()))
         self._first_visit(X.chunks[0], dtype, cuts, random_state)
 
-    def _first_visit(self, lengths, dtype, cuts, random_state):
+    blocks: Any
+    V: np.ndarray | None
+
+    def _first_visit(
+        self, lengths: Sequence[int], dtype: DTypeLike, cuts: np.ndarray | None, random_state: Seed
+    ) -> None:
         self.dtype, self.cuts, self.V, self.n = dtype, cuts, None, sum(lengths)
         drawn = drawn_rows(lengths, SAMPLE_ROWS, random_state)
         first = self._reduced(first_visit, merge_moments, each=drawn)
@@ -73,7 +92,7 @@ class DaskRows:
         self.mean = self.sums.sum(axis=0) / self.n
         self.k = len(self.classes)
 
-    def through(self, V):
+    def through(self, V: np.ndarray) -> Self:
         """Return the same rows, less their mean, seen through V.
 
         Parameters
@@ -90,24 +109,31 @@ class DaskRows:
         rows.V = V if self.V is None else self.V @ V
         return rows
 
-    def _reduced(self, function, combine, *arguments, each=None):
+    def _reduced(
+        self,
+        function: Callable[..., T],
+        combine: Callable[[list[T]], T],
+        *arguments: object,
+        each: list[np.ndarray] | None = None,
+    ) -> T:
         from dask import delayed
 
         shared = delayed((self.dtype, self.cuts, *arguments), traverse=False)
-        each = [()] * len(self.blocks) if each is None else [(own,) for own in each]
+        own = [()] * len(self.blocks) if each is None else [(rows,) for rows in each]
         call, join = delayed(combine_blocks, pure=False), delayed(combine, pure=False)
         # One task takes several fused blocks: the fewer tasks, the fewer sums are sent around.
         is_fused, n = isinstance(self.blocks[0], FusedBlock), len(self.blocks)
         per_task = -(-n // (TASKS_PER_THREAD * threads_of_scheduler())) if is_fused else 1
         groups = (slice(i, i + per_task) for i in range(0, n, per_task))
-        tasks = [call(function, combine, self.blocks[at], shared, each[at]) for at in groups]
+        tasks = [call(function, combine, self.blocks[at], shared, own[at]) for at in groups]
         while len(tasks) > 1:
             firsts = range(0, len(tasks), SUMS_PER_TASK)
             tasks = [join(tasks[i : i + SUMS_PER_TASK]) for i in firsts]
         with ONE_BLAS_THREAD:
-            return tasks[0].compute()
+            found: T = tasks[0].compute()
+        return found
 
-    def visit(self, function, *arguments):
+    def visit(self, function: Visitor, *arguments: object) -> Sums:
         """Add what a function gives for all blocks.
 
         Parameters
@@ -125,7 +151,7 @@ class DaskRows:
         mean = self.mean.astype(self.dtype)
         return self._reduced(block_sums, add, self.classes, mean, self.V, function, arguments)
 
-    def class_sums(self):
+    def class_sums(self) -> Sums:
         """Return `class_sums` of all rows, which the first visit has seen.
 
         Returns
@@ -138,7 +164,7 @@ class DaskRows:
         sums = self.sums - self.sizes[:, None] * self.mean
         return (sums if self.V is None else sums @ self.V), np.trace(self.scatter)
 
-    def weighted_scatter(self, weights):
+    def weighted_scatter(self, weights: np.ndarray) -> np.ndarray:
         """Return `weighted_scatter` of all rows, for a weight that all classes share.
 
         Parameters
@@ -152,7 +178,7 @@ class DaskRows:
             The matrix ``sum_i w_i x_i x_i'``.
         """
         total = weights[0] * self.scatter
-        return total if self.V is None else self.V.T @ total @ self.V
+        return np.asarray(total if self.V is None else self.V.T @ total @ self.V)
 
 
 class IterableRows(DaskRows):
@@ -168,12 +194,26 @@ class IterableRows(DaskRows):
         As for `DaskRows`.
     """
 
-    def __init__(self, blocks, lengths, dtype, cuts=None, random_state=0):
+    def __init__(
+        self,
+        blocks: Iterable[Block],
+        lengths: list[int],
+        dtype: DTypeLike,
+        cuts: np.ndarray | None = None,
+        random_state: Seed = 0,
+    ) -> None:
         self.blocks, self.lengths = blocks, lengths
         self._first_visit(lengths, dtype, cuts, random_state)
 
-    def _reduced(self, function, combine, *arguments, each=None):
-        shared, total, seen = (self.dtype, self.cuts, *arguments), None, []
+    def _reduced(
+        self,
+        function: Callable[..., T],
+        combine: Callable[[list[T]], T],
+        *arguments: object,
+        each: list[np.ndarray] | None = None,
+    ) -> T:
+        shared, seen = (self.dtype, self.cuts, *arguments), list[int]()
+        total: T | None = None
         for number, (x, y) in enumerate(self.blocks):
             seen.append(len(x))
             if seen != self.lengths[: len(seen)]:
@@ -181,7 +221,7 @@ class IterableRows(DaskRows):
             own = () if each is None else (each[number],)
             found = function((x, y), shared, *own)
             total = found if total is None else combine([total, found])
-        if seen != self.lengths:
+        if total is None or seen != self.lengths:
             raise ValueError(
                 f"the blocks have changed between two visits, at block {len(seen) - 1}: each "
                 "iteration must give the same ones"
@@ -195,32 +235,32 @@ class FusedBlock:
     Read by tasks of their own, rows would be sent to a worker that takes such a task from another.
     """
 
-    def __init__(self, pair):
+    def __init__(self, pair: list[Any]) -> None:
         self.keys = [part.key for part in pair]
-        self.graph = {}
+        self.graph: dict[Any, Any] = {}
         for part in pair:
             self.graph |= dict(part.dask.cull({part.key}))
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[np.ndarray]:
         from dask import get
 
         return iter(get(self.graph, self.keys))
 
 
-def _fused_with_reads(pairs):
+def _fused_with_reads(pairs: Iterable[Iterable[Any]]) -> list[list[Any]] | list[FusedBlock]:
     """Pairs as `FusedBlock`; as they are, where workers hold them or blocks share a task."""
-    pairs = [list(pair) for pair in pairs]
-    blocks = [FusedBlock(pair) for pair in pairs]
+    lists = [list(pair) for pair in pairs]
+    blocks = [FusedBlock(pair) for pair in lists]
     known = {key for block in blocks for key in block.graph}
     is_shared = len(known) < sum(len(block.graph) for block in blocks)
     needed = {key for block in blocks for key in block.keys}
     for block in blocks:
         for task in block.graph.values():
             needed |= set(getattr(task, "dependencies", ()))
-    return pairs if is_shared or not needed <= known else blocks  # not known: held by workers
+    return lists if is_shared or not needed <= known else blocks  # not known: held by workers
 
 
-def threads_of_scheduler():
+def threads_of_scheduler() -> int:
     """Return how many tasks Dask's scheduler in use runs at once.
 
     Returns
@@ -230,16 +270,22 @@ def threads_of_scheduler():
     """
     from dask.base import get_scheduler
 
-    client = getattr(get_scheduler(), "__self__", None)
+    client: Any = getattr(get_scheduler(), "__self__", None)
     return sum(client.nthreads().values()) if hasattr(client, "nthreads") else cpu_count()
 
 
-def combine_blocks(function, combine, blocks, shared, each):
+def combine_blocks(
+    function: Callable[..., T],
+    combine: Callable[[list[T]], T],
+    blocks: Iterable[Block],
+    shared: tuple[Any, ...],
+    each: Iterable[tuple[np.ndarray, ...]],
+) -> T:
     """What a function gives for some blocks, combined one after the other; on a worker."""
     return combined(combine, (function(block, shared, *own) for block, own in zip(blocks, each)))
 
 
-def drawn_rows(lengths, most, random_state):
+def drawn_rows(lengths: Sequence[int], most: int, random_state: Seed) -> list[np.ndarray]:
     """Draw some of the rows of blocks.
 
     Parameters
@@ -263,7 +309,7 @@ def drawn_rows(lengths, most, random_state):
     return [part - start for part, start in zip(parts, ends - lengths)]
 
 
-def drawn_values(y, random_state):
+def drawn_values(y: Any, random_state: Seed) -> np.ndarray:
     """Draw some values of a Dask array, all of them if they are few.
 
     Parameters
@@ -286,7 +332,7 @@ def drawn_values(y, random_state):
     return np.concatenate(compute(*(take(*pair) for pair in zip(blocks, drawn))))
 
 
-def read_block(block, dtype, cuts):
+def read_block(block: Block, dtype: DTypeLike, cuts: np.ndarray | None) -> Block:
     """A block as arrays (n, d) and (n,), y in slices where it is a response."""
     x, y = block
     x = np.asarray(x, dtype)
@@ -296,14 +342,14 @@ def read_block(block, dtype, cuts):
     return x, y
 
 
-def block_sums(block, shared):
+def block_sums(block: Block, shared: tuple[Any, ...]) -> Sums:
     """`sum_over` of a block; on a worker."""
     dtype, cuts, classes, mean, V, function, arguments = shared
     x, y = read_block(block, dtype, cuts)
     return sum_over(function, x, codes_of(y, classes)[0], len(classes), mean, V, arguments)
 
 
-def first_visit(block, shared, drawn):
+def first_visit(block: Block, shared: tuple[Any, ...], drawn: np.ndarray) -> Moments:
     """`Moments` of a block; on a worker."""
     dtype, cuts = shared
     x, y = read_block(block, dtype, cuts)
@@ -328,7 +374,7 @@ def first_visit(block, shared, drawn):
     return merge_moments(found)._replace(X=x[drawn], y=y[drawn])
 
 
-def merge_moments(parts):
+def merge_moments(parts: list[Moments]) -> Moments:
     """Merge what is known of several parts of the rows.
 
     Parameters
@@ -353,4 +399,4 @@ def merge_moments(parts):
         off = (part.sums.sum(axis=0) / n - mean) * np.sqrt(n)
         scatter = scatter + part.scatter + np.outer(off, off) * (part.sizes.sum() > 0)
     X, y = (np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "y"))
-    return Moments(labels, sizes, sums, scatter, X, y)
+    return Moments(labels, sizes, sums, np.asarray(scatter), X, y)

@@ -6,10 +6,13 @@ at once, in their order.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, reduce
+from typing import TypeVar
 
 import numpy as np
 from joblib import delayed
+from numpy.typing import DTypeLike
 from scipy.sparse import csr_array
 from sklearn.utils import gen_batches
 
@@ -20,6 +23,9 @@ from ismlit.parallel import in_parallel
 MOST_CLASSES = 4096  # The table of Gamma (k, k) is kept for at most so many classes.
 FEATURE_CHUNK = 8192  # Rows whose features a worker holds at once.
 CHUNKS_PER_TASK = 8  # A worker adds the sums of at most this many chunks before it returns.
+Sums = tuple[np.ndarray, ...]
+Visitor = Callable[..., Sums]
+T = TypeVar("T")
 
 
 class ClassGamma(Gamma):
@@ -51,7 +57,11 @@ class ClassGamma(Gamma):
            [-0.44, -0.44,  0.89]]))
     """
 
-    def __init__(self, table, codes, sizes):
+    table: np.ndarray
+    codes: np.ndarray
+    sizes: np.ndarray
+
+    def __init__(self, table: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -> None:
         s = np.ones(table.shape[1], table.dtype)
         vars(self).update(table=table, codes=codes, sizes=sizes, s=s)
 
@@ -59,11 +69,11 @@ class ClassGamma(Gamma):
     norm_bound = property(lambda self: float(np.sum(self.sizes @ self.table.astype(float) ** 2)))
 
     @cached_property
-    def F(self):
+    def F(self) -> np.ndarray:
         """The factor (n, r)."""
-        return self.table[self.codes]
+        return np.asarray(self.table[self.codes])
 
-    def on(self, rows):
+    def on(self, rows: slice | np.ndarray) -> ClassGamma:
         """Return the Gamma of some of the samples.
 
         Parameters
@@ -79,7 +89,7 @@ class ClassGamma(Gamma):
         codes = self.codes[rows]
         return ClassGamma(self.table, codes, np.bincount(codes, minlength=len(self.table)))
 
-    def astype(self, dtype):
+    def astype(self, dtype: DTypeLike) -> ClassGamma:
         """Return the same Gamma in another floating-point type.
 
         Parameters
@@ -95,7 +105,7 @@ class ClassGamma(Gamma):
         return ClassGamma(self.table.astype(dtype), self.codes, self.sizes)
 
 
-def class_gamma(y, balanced=False):
+def class_gamma(y: np.ndarray, balanced: bool = False) -> ClassGamma:
     """Return `ismlit.label_gamma` of labels, with one small integer a sample.
 
     Parameters
@@ -115,7 +125,7 @@ def class_gamma(y, balanced=False):
     return ClassGamma(class_table(classes, sizes, balanced), codes, sizes)
 
 
-def class_table(classes, sizes, balanced):
+def class_table(classes: np.ndarray, sizes: np.ndarray, balanced: bool) -> np.ndarray:
     """Return the rows of F that the classes have: indicators, centred over all samples.
 
     Parameters
@@ -133,10 +143,10 @@ def class_table(classes, sizes, balanced):
         One row a class.
     """
     table = one_hot(classes) / (np.sqrt(sizes) if balanced else 1.0)
-    return table - sizes @ table / sizes.sum()
+    return np.asarray(table - sizes @ table / sizes.sum())
 
 
-def codes_of(y, classes):
+def codes_of(y: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return which of the classes each label is, and how many samples they have.
 
     Parameters
@@ -165,7 +175,15 @@ def codes_of(y, classes):
 # ---------------------------------------------------------------- sums over consecutive rows
 
 
-def sum_over(function, X, codes, k, mean, V, arguments):
+def sum_over(
+    function: Visitor,
+    X: np.ndarray,
+    codes: np.ndarray,
+    k: int,
+    mean: np.ndarray,
+    V: np.ndarray | None,
+    arguments: tuple[object, ...],
+) -> Sums:
     """Add what a function gives for batches of consecutive rows.
 
     Parameters
@@ -197,7 +215,7 @@ def sum_over(function, X, codes, k, mean, V, arguments):
     return combined(add, found)
 
 
-def add(parts):
+def add(parts: Iterable[Sums]) -> Sums:
     """Add tuples of arrays, place by place.
 
     Parameters
@@ -213,7 +231,7 @@ def add(parts):
     return tuple(sum(arrays[1:], arrays[0]) for arrays in zip(*parts))
 
 
-def combined(combine, parts):
+def combined(combine: Callable[[list[T]], T], parts: Iterable[T]) -> T:
     """Combine parts one after the other, so that two are held at a time.
 
     Parameters
@@ -231,7 +249,7 @@ def combined(combine, parts):
     return reduce(lambda total, part: combine([total, part]), parts)
 
 
-def class_sums(x, codes, k):
+def class_sums(x: np.ndarray, codes: np.ndarray, k: int) -> Sums:
     """Return the sums of the rows of each class, and the sum of all their squares.
 
     Parameters
@@ -253,7 +271,7 @@ def class_sums(x, codes, k):
     return by_class(codes, k) @ x, np.sum(x * x, dtype=float)
 
 
-def by_class(codes, k):
+def by_class(codes: np.ndarray, k: int) -> csr_array:
     """Return the indicators of the classes, whose product with rows adds those of each class.
 
     Parameters
@@ -271,7 +289,7 @@ def by_class(codes, k):
     return csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), (k, len(codes)))
 
 
-def weighted_scatter(x, codes, k, weights):
+def weighted_scatter(x: np.ndarray, codes: np.ndarray, k: int, weights: np.ndarray) -> Sums:
     """Return the scatter of rows, with a weight for each class.
 
     Parameters
@@ -308,15 +326,15 @@ class ArrayRows:
         Workers of joblib.
     """
 
-    def __init__(self, X, codes, k, n_jobs=None):
+    def __init__(self, X: np.ndarray, codes: np.ndarray, k: int, n_jobs: int | None = None) -> None:
         self.X, self.codes, self.k, self.n_jobs = X, codes, k, n_jobs
         self.n, self.mean = len(X), column_means(X).astype(X.dtype)
         self.sizes = sum(np.bincount(codes[rows], minlength=k) for rows in self._batches(1))
 
-    def _batches(self, most):
-        return gen_batches(self.n, FEATURE_CHUNK * max(1, min(most, self.n // 2**17)))
+    def _batches(self, most: int) -> Iterator[slice]:
+        yield from gen_batches(self.n, FEATURE_CHUNK * max(1, min(most, self.n // 2**17)))
 
-    def visit(self, function, *arguments):
+    def visit(self, function: Visitor, *arguments: object) -> Sums:
         """Add what a function gives for all rows, each of which is read once and in order.
 
         Parameters
@@ -339,7 +357,7 @@ class ArrayRows:
         )
         return combined(add, in_parallel(self.n_jobs, calls))
 
-    def class_sums(self):
+    def class_sums(self) -> Sums:
         """Return `class_sums` of all rows.
 
         Returns
@@ -351,7 +369,7 @@ class ArrayRows:
         """
         return self.visit(class_sums)
 
-    def weighted_scatter(self, weights):
+    def weighted_scatter(self, weights: np.ndarray) -> np.ndarray:
         """Return `weighted_scatter` of all rows.
 
         Parameters

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,6 +24,7 @@ LANDMARK_ROWS = 2000  # Landmarks are chosen among so many rows.
 LANDMARK_ERROR = 1e-8  # No more are chosen once K is known to this share of its diagonal.
 ROW_CHUNK = 8192  # Rows whose kernel with the landmarks is held at once.
 ALL = slice(None)
+Term = tuple[float, Kernel, np.ndarray, np.ndarray | None]
 
 
 EXACT_ROWS = 300  # Of more rows landmarks are taken.
@@ -86,9 +89,9 @@ class Table(NamedTuple):
         """
         zi, zj = self.Xi @ V, self.Xj @ V
         if self.kind == "inner":
-            return (self.Xi.T @ (A @ zj) + self.Xj.T @ (A.T @ zi)) / 2
+            return np.asarray((self.Xi.T @ (A @ zj) + self.Xj.T @ (A.T @ zi)) / 2)
         rows = self.Xi.T @ (A.sum(axis=1)[:, None] * zi - A @ zj)
-        return rows + self.Xj.T @ (A.sum(axis=0)[:, None] * zj - A.T @ zi)
+        return np.asarray(rows + self.Xj.T @ (A.sum(axis=0)[:, None] * zj - A.T @ zi))
 
 
 class Regression(NamedTuple):
@@ -113,7 +116,7 @@ class Regression(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Conditional(Samples):
+class _Conditional(Samples, ABC):
     """What the exact problem and that of landmarks share."""
 
     X: np.ndarray
@@ -145,7 +148,7 @@ class _Conditional(Samples):
     def _root(self) -> np.ndarray:
         """The roots of the weights of the rows (n, 1)."""
         w = np.ones(self.n) if self.sample_weight is None else self.sample_weight
-        return np.sqrt(np.asarray(w, dtype=float))[:, None]
+        return np.asarray(np.sqrt(np.asarray(w, dtype=float))[:, None])
 
     @cached_property
     def _c(self) -> float:
@@ -163,10 +166,10 @@ class _Conditional(Samples):
     def _centred(self, A: np.ndarray) -> np.ndarray:
         """Columns (n, m) without their share along the roots of the weights."""
         u = self._root / np.linalg.norm(self._root)
-        return A - u * (u.T @ A)
+        return np.asarray(A - u * (u.T @ A))
 
     @cached_property
-    def _terms(self) -> list[tuple[float, Kernel, np.ndarray, np.ndarray | None]]:
+    def _terms(self) -> list[Term]:
         """Weight, formula, samples and factors (n, 1) of every term of the kernel."""
         X = self.X.astype(float)
         data, found = {"inner": X, "difference": X - column_means(X)}, []
@@ -175,7 +178,9 @@ class _Conditional(Samples):
             found.append((float(weight), part, data[part.pairs], None if u is None else u[:, None]))
         return found
 
-    def _tables(self, W: np.ndarray, rows: Any, columns: Any, *orders: int) -> list[Table]:
+    def _tables(
+        self, W: np.ndarray, rows: slice | np.ndarray, columns: slice | np.ndarray, *orders: int
+    ) -> list[Table]:
         """The terms of the kernel for some pairs of samples."""
         found = []
         for weight, part, X, u in self._terms:
@@ -216,12 +221,12 @@ class _Conditional(Samples):
             self._memory[key] = self._regression(W)
         return self._memory[key]
 
-    def _regression(self, W: np.ndarray) -> Regression:
-        raise NotImplementedError
+    @abstractmethod
+    def _regression(self, W: np.ndarray) -> Regression: ...
 
+    @abstractmethod
     def _slope(self, W: np.ndarray, V: np.ndarray) -> np.ndarray:
         """Phi(W) V (d, k)."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------ first order
 
@@ -285,7 +290,7 @@ class _Conditional(Samples):
         """
         return Problem(self.X, self.gamma, self.kernel).phi_0()
 
-    def on(self, rows: Any) -> ConditionalProblem:
+    def on(self, rows: slice | np.ndarray) -> ConditionalProblem:
         """Return the problem of some of the samples, whose target is centred anew.
 
         Parameters
@@ -421,12 +426,12 @@ class ConditionalProblem(_Conditional):
                 image += table.sum(number * gamma * bend * d_beta + d_gamma * slope, W)
         return found.astype(self.dtype)
 
-    def _slope_of_betas(self, term, W, Z):
+    def _slope_of_betas(self, term: Term, W: np.ndarray, Z: np.ndarray) -> np.ndarray:
         """How the betas (n, n) of a term change as W moves along Z."""
         _, part, X, u = term
         left, right = beta_slope_factors(part.pairs, X @ W, X @ Z)
-        slope = left @ right.T
-        return slope if u is None else slope * (u * u.T)
+        slope: np.ndarray = left @ right.T
+        return slope if u is None else np.asarray(slope * (u * u.T))
 
     def gradient_derivative(self, W: np.ndarray, Z: np.ndarray) -> np.ndarray:
         """Return half of the Euclidean Hessian of J applied to one direction.
@@ -443,7 +448,8 @@ class ConditionalProblem(_Conditional):
         array of shape (d, q)
             The derivative of ``Phi(W + t Z)(W + t Z)`` at t = 0.
         """
-        return self.phi_derivative(W, np.asarray(Z)[None])[0] + self._slope(W, np.asarray(Z, float))
+        turned = self.phi_derivative(W, np.asarray(Z)[None])[0]
+        return np.asarray(turned + self._slope(W, np.asarray(Z, float)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -509,7 +515,7 @@ class LandmarkProblem(_Conditional):
         diagonal = self._diagonal(W, drawn)
         return replace(self, landmarks=drawn[_pivots(column, diagonal)])
 
-    def _diagonal(self, W, rows):
+    def _diagonal(self, W: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """The kernel of each row with itself (n,)."""
         total = np.zeros(len(rows))
         for weight, part, X, u in self._terms:
@@ -518,11 +524,13 @@ class LandmarkProblem(_Conditional):
             total += weight * part.f(beta if u is None else beta * u[rows, 0] ** 2)
         return total
 
-    def _kernel_of(self, W, rows, columns):
+    def _kernel_of(
+        self, W: np.ndarray, rows: slice | np.ndarray, columns: np.ndarray
+    ) -> np.ndarray:
         return _total(self._tables(np.asarray(W, dtype=float), rows, columns, 0), 0)
 
-    def _chunks(self):
-        return gen_batches(self.n, ROW_CHUNK)
+    def _chunks(self) -> Iterator[slice]:
+        yield from gen_batches(self.n, ROW_CHUNK)
 
     def _regression(self, W: np.ndarray) -> Regression:
         """``B = F - C a`` with ``(c M + C'C) a = C'F``, C centred: the coefficients a."""
@@ -547,6 +555,7 @@ class LandmarkProblem(_Conditional):
     def _slope(self, W: np.ndarray, V: np.ndarray) -> np.ndarray:
         """Phi(W) V (d, k): of ``2 Tr[B s P' dC'] - Tr[P s P' dM]`` with P = c a."""
         W, at = np.asarray(W, dtype=float), self._at(W)
+        assert self.landmarks is not None  # else there is nothing at W
         P, total = self._c * at.B, np.zeros((self.d, V.shape[1]))
         for table in at.tables:
             number, slope = table.derivatives[1]
@@ -562,15 +571,17 @@ class LandmarkProblem(_Conditional):
         return total.astype(self.dtype)
 
 
-def _total(tables, order):
+def _total(tables: list[Table], order: int) -> np.ndarray:
     """The sum of the terms' derivatives of one order."""
-    return sum(number * A for number, A in (table.derivatives[order] for table in tables))
+    terms = (table.derivatives[order] for table in tables)
+    return np.asarray(sum(number * A for number, A in terms))
 
 
-def _pivots(column, diagonal):
+def _pivots(column: Callable[[int], np.ndarray], diagonal: np.ndarray) -> list[int]:
     """The rows that a Cholesky factorisation with pivots takes; `column` gives columns of K."""
     left, least = diagonal.copy(), LANDMARK_ERROR * diagonal.max()
-    factors, taken = np.zeros((min(MOST_LANDMARKS, len(left)), len(left))), []
+    factors = np.zeros((min(MOST_LANDMARKS, len(left)), len(left)))
+    taken: list[int] = []
     while len(taken) < len(factors) and left.max() > least:
         k, pivot = len(taken), int(left.argmax())
         known = column(pivot) - factors[:k, pivot] @ factors[:k]

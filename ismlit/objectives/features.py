@@ -12,9 +12,10 @@ visited twice: with the sums of the first visit the second one adds up the gradi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import eigh
@@ -25,7 +26,15 @@ from ismlit.gamma import Gamma, distinct_rows
 from ismlit.geometry.frames import fixed_signs, project_out
 from ismlit.grams import ConstantKernelError, gram
 from ismlit.kernels import Gaussian
-from ismlit.objectives.class_sums import MOST_CLASSES, ArrayRows, ClassGamma, by_class
+from ismlit.objectives.blocks import DaskRows
+from ismlit.objectives.class_sums import (
+    MOST_CLASSES,
+    ArrayRows,
+    ClassGamma,
+    Sums,
+    Visitor,
+    by_class,
+)
 from ismlit.objectives.pairs import Count, Samples
 from ismlit.objectives.plain import Problem
 
@@ -103,11 +112,11 @@ class FeatureProblem(Samples):
     n_jobs: int | None = None
     count: Count = field(default_factory=Count, repr=False)
     features: int = 512
-    random_state: object = 0
+    random_state: int | np.random.RandomState | None = 0
     anchor: np.ndarray | None = None
-    rows: object = None
+    rows: DaskRows | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         is_integer = isinstance(self.features, int | np.integer) and not isinstance(
             self.features, bool
         )
@@ -129,9 +138,12 @@ class FeatureProblem(Samples):
                 "distinct rows of F; solve without random_features, or on a subset"
             )
 
-    n = property(lambda self: len(self.X) if self.rows is None else self.rows.n)
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        return len(self.X) if self.rows is None else self.rows.n
 
-    def in_basis(self, V):
+    def in_basis(self, V: np.ndarray) -> Self:
         """Return the problem of B in W = VB, which sees the samples through V.
 
         Parameters
@@ -147,7 +159,7 @@ class FeatureProblem(Samples):
         rows = None if self.rows is None else self.rows.through(V)
         return replace(self, X=self.X @ V, rows=rows)
 
-    def on(self, rows):
+    def on(self, rows: slice | np.ndarray) -> Problem:
         """Return the exact problem of some of the samples.
 
         Parameters
@@ -162,7 +174,7 @@ class FeatureProblem(Samples):
         """
         return Problem(self.X[rows], self.gamma.on(rows), self.kernel, self.n_jobs)
 
-    def near(self, W):
+    def near(self, W: np.ndarray) -> Self:
         """Return the problem whose frames are turned towards the axes of the samples seen by W.
 
         Parameters
@@ -189,7 +201,7 @@ class FeatureProblem(Samples):
             )
         return replace(self, anchor=W @ self._own_axes(W).astype(W.dtype))
 
-    def _own_axes(self, W):
+    def _own_axes(self, W: np.ndarray) -> np.ndarray:
         """A rotation (q, q) of W that all of its frames agree on.
 
         To the principal axes of the rows that it sees, each pointing to the class farthest off.
@@ -198,9 +210,9 @@ class FeatureProblem(Samples):
         axes = eigh(seen.astype(float))[1][:, ::-1]
         sums = self._rows.class_sums()[0] @ W @ axes
         farthest = sums[np.abs(sums).argmax(axis=0), np.arange(len(axes))]
-        return axes * np.where(farthest < 0, -1.0, 1.0)
+        return np.asarray(axes * np.where(farthest < 0, -1.0, 1.0))
 
-    def phi_0(self):
+    def phi_0(self) -> np.ndarray:
         """Return Phi at W = 0, which is exact.
 
         Returns
@@ -217,10 +229,10 @@ class FeatureProblem(Samples):
             total -= self._rows.weighted_scatter(weights)
         if np.linalg.norm(total) <= 10 * np.finfo(self.dtype).eps * self.gamma.norm_bound * squares:
             total[:] = 0  # nothing but rounding, which points nowhere
-        return (total / self.kernel.sigma**2).astype(self.dtype)
+        return np.asarray((total / self.kernel.sigma**2).astype(self.dtype))
 
     @cached_property
-    def _classes(self):
+    def _classes(self) -> tuple[np.ndarray, np.ndarray]:
         """Distinct rows of F (g, r), and which of them each sample has (n,)."""
         if isinstance(self.gamma, ClassGamma):
             return self.gamma.table, self.gamma.codes
@@ -228,22 +240,22 @@ class FeatureProblem(Samples):
         return self.gamma.F[first], codes
 
     @cached_property
-    def _table(self):
+    def _table(self) -> tuple[np.ndarray, np.ndarray]:
         """F by class (g, r), and s (r,), in double precision."""
         return self._classes[0].astype(float), self.gamma.s.astype(float)
 
     @cached_property
-    def _rows(self):
+    def _rows(self) -> ArrayRows | DaskRows:
         """The rows of all samples, which can be visited."""
         if self.rows is not None:
             return self.rows
         return ArrayRows(self.X, self._classes[1], len(self._table[0]), self.n_jobs)
 
     @cached_property
-    def _frequencies(self):
+    def _frequencies(self) -> dict[int, np.ndarray]:
         return {}
 
-    def frequencies(self, q):
+    def frequencies(self, q: int) -> np.ndarray:
         """Return the frequencies for a projection to some dimension.
 
         Parameters
@@ -261,11 +273,11 @@ class FeatureProblem(Samples):
         return self._frequencies[q] / self.kernel.sigma
 
     @cached_property
-    def _seed(self):
-        return check_random_state(self.random_state).randint(2**31 - 1)
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     @cached_property
-    def _leading(self):
+    def _leading(self) -> np.ndarray:
         """Eigenvectors of Phi_0, the largest eigenvalue first; generic ones of its null space.
 
         Columns of W that Phi_0 does not determine would else come to be orthogonal to theirs,
@@ -276,11 +288,11 @@ class FeatureProblem(Samples):
         generic = np.random.default_rng(0).standard_normal((self.d, self.d - sure.shape[1]))
         return np.hstack([sure, np.linalg.qr(project_out(generic, sure))[0]])
 
-    def _frame(self, q):
+    def _frame(self, q: int) -> np.ndarray:
         """F (d, q): what the frame of W is turned towards."""
         return self._leading[:, :q] if self.anchor is None else self.anchor.astype(float)
 
-    def _aligned(self, W):
+    def _aligned(self, W: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
         """The frame of span(W) nearest to the leading q columns F, and what its turning costs.
 
         J is then a function of the subspace. The second value maps the skew part T of W'G to
@@ -293,11 +305,13 @@ class FeatureProblem(Samples):
         turning = lambda T: -F @ (V @ ((V.T @ T @ V) / sums) @ V.T)
         return W @ (left @ right).astype(W.dtype), turning
 
-    def _visit(self, function, *arguments):
+    def _visit(self, function: Visitor, *arguments: object) -> Sums:
         self.count.passes += 1
         return self._rows.visit(function, *arguments)
 
-    def _evaluate(self, W):
+    def _evaluate(
+        self, W: np.ndarray
+    ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
         """J, half its gradient G (d, q) in the aligned frame, and all they were made of.
 
         The moments (k, d, 2m) are None where the classes are too many for one visit.
@@ -324,7 +338,7 @@ class FeatureProblem(Samples):
         G = G - W @ (symmetric - symmetric.T) / 2
         return value, G, W, omega, u, moments
 
-    def objective(self, W):
+    def objective(self, W: np.ndarray) -> float:
         """Return the approximate objective, in one visit of the samples.
 
         Parameters
@@ -339,7 +353,7 @@ class FeatureProblem(Samples):
         """
         return self._evaluate(W)[0]
 
-    def objective_and_gradient(self, W):
+    def objective_and_gradient(self, W: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the approximate objective and half of its gradient.
 
         Parameters
@@ -357,7 +371,7 @@ class FeatureProblem(Samples):
         value, G, aligned, *_ = self._evaluate(W)
         return value, G @ (aligned.T @ W)
 
-    def objective_and_phi(self, W):
+    def objective_and_phi(self, W: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the approximate objective, and a matrix that takes the place of Phi.
 
         Parameters
@@ -385,12 +399,12 @@ class FeatureProblem(Samples):
         phi = phi + error @ W.T + W @ error.T - W @ (W.T @ error) @ W.T
         return value, ((phi + phi.T) / 2).astype(self.X.dtype)
 
-    def _pairs(self, moments):
+    def _pairs(self, moments: np.ndarray) -> np.ndarray:
         """The part of Phi (d, d) that comes from pairs of rows, for some frequencies."""
         F, s = self._table
         by_column = (F.T @ moments.reshape(len(F), -1)).reshape(len(s), *moments.shape[1:])
         side = by_column.transpose(1, 0, 2).reshape(self.d, -1)  # (d, r 2m)
-        return (side * np.repeat(s, moments.shape[2])) @ side.T
+        return np.asarray((side * np.repeat(s, moments.shape[2])) @ side.T)
 
 
 def even_frequencies(q: int, m: int, seed: Any) -> np.ndarray:
@@ -411,7 +425,8 @@ def even_frequencies(q: int, m: int, seed: Any) -> np.ndarray:
         The frequencies, of standard normal distribution.
     """
     draws = MultivariateNormalQMC(np.zeros(q), seed=seed)
-    return draws.random(2 ** (m - 1).bit_length())[:m].T  # it warns of other than powers of two
+    found = draws.random(2 ** (m - 1).bit_length())[:m]  # it warns of other than powers of two
+    return np.asarray(found.T)
 
 
 def waves(rows: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
@@ -446,7 +461,7 @@ def waves(rows: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
     return found
 
 
-def _sums(x, codes, k, frequencies):
+def _sums(x: np.ndarray, codes: np.ndarray, k: int, frequencies: np.ndarray) -> Sums:
     """Sums of the features by class (k, 2m), and of x times the features (k, d, 2m)."""
     order = np.argsort(codes, kind="stable")
     x, ends = x[order], np.searchsorted(codes[order], np.arange(k + 1))
@@ -459,18 +474,22 @@ def _sums(x, codes, k, frequencies):
     return sums, moments
 
 
-def _class_sums(x, codes, k, frequencies):
+def _class_sums(x: np.ndarray, codes: np.ndarray, k: int, frequencies: np.ndarray) -> Sums:
     """Sums of the features by class (k, 2m)."""
     return (by_class(codes, k) @ waves(x, frequencies),)
 
 
-def _along(x, codes, k, frequencies, u):
+def _along(
+    x: np.ndarray, codes: np.ndarray, k: int, frequencies: np.ndarray, u: np.ndarray
+) -> Sums:
     """X' times half of dJ / d(angle) of each row (d, m), u (k, 2m) being that by feature."""
     Z, m, own = waves(x, frequencies), u.shape[1] // 2, u.astype(x.dtype)[codes]
     return ((x.T @ (Z[:, :m] * own[:, m:] - Z[:, m:] * own[:, :m])).astype(float),)
 
 
-def _degrees(x, codes, k, frequencies, u):
+def _degrees(
+    x: np.ndarray, codes: np.ndarray, k: int, frequencies: np.ndarray, u: np.ndarray
+) -> Sums:
     """X' D X of some rows, D the row sums of Gamma o K."""
     degrees = np.einsum("ij,ij->i", waves(x, frequencies), u.astype(x.dtype)[codes])
     return ((x.T @ (degrees[:, None] * x)).astype(float),)

@@ -71,7 +71,7 @@ class JointProblem:
     n_jobs: int | None = None
     count: Count = field(default_factory=Count, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_normalize(self.normalize)
         X = Pairs(self.X, self.kernel).X
         object.__setattr__(self, "X", X)
@@ -191,9 +191,9 @@ class Envelope:
     True
     """
 
-    U: Any = None
-    near: Any = None
-    problem: Any = None
+    U: np.ndarray
+    near: np.ndarray | None = None
+    problem: Problem | NormalizedProblem
 
     def __init__(self, joint: JointProblem, k: int) -> None:
         self.joint, self.k, self.count = joint, k, joint.count

@@ -80,9 +80,11 @@ class NormalizedProblem(Samples):
     count: Count = field(default_factory=Count, repr=False)
     fixed: Gamma | None = None
     K: LinearOperator | None = field(default=None, repr=False)
-    _memory: dict = field(default_factory=dict, init=False, repr=False)
+    _memory: dict[tuple[tuple[int, ...], str, bytes], _At] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_gamma("gamma", self.gamma, len(self.X))
         if self.fixed is not None:
             check_gamma("fixed", self.fixed, len(self.X))
@@ -90,10 +92,10 @@ class NormalizedProblem(Samples):
         object.__setattr__(self, "X", plain.X)
         object.__setattr__(self, "gamma", plain.gamma)
 
-    def __getstate__(self):  # what is kept at the last W has the size of K
+    def __getstate__(self) -> dict[str, object]:  # what is kept at the last W has the size of K
         return {**self.__dict__, "_memory": {}, "K": None}
 
-    def _plain(self, gamma):
+    def _plain(self, gamma: Gamma) -> Problem:
         """The problem without degrees, under another Gamma."""
         problem = Problem(self.X, gamma, self.kernel, self.n_jobs, self.tile, self.count)
         problem.__dict__["pairs"] = self.pairs  # of one X: what they have prepared is shared
@@ -139,7 +141,7 @@ class NormalizedProblem(Samples):
         """
         return self._plain(self._with_fixed(self.gamma.F / np.sqrt(self.degrees(W))[:, None]))
 
-    def _with_fixed(self, F):
+    def _with_fixed(self, F: np.ndarray) -> Gamma:
         normalised = Gamma(F, self.gamma.s)
         return normalised if self.fixed is None else normalised + self.fixed
 
@@ -282,7 +284,7 @@ class NormalizedProblem(Samples):
         at = self._at(W)
         change = self._plain(self._gamma_derivative(W, at, Z))
         along = self._plain(at.gamma).gradient_derivative(W, Z)
-        return along + change.objective_and_gradient(W)[1]
+        return np.asarray(along + change.objective_and_gradient(W)[1])
 
     # ------------------------------------------------------------ what they share
 
@@ -290,7 +292,7 @@ class NormalizedProblem(Samples):
         """Free what is kept at the last W, which has the size of K."""
         self._memory.clear()
 
-    def _at(self, W):
+    def _at(self, W: ArrayLike) -> _At:
         """Everything at W that the gradient and the second order share; the last is kept."""
         W = np.ascontiguousarray(W)
         key = W.shape, W.dtype.str, W.tobytes()
@@ -299,7 +301,7 @@ class NormalizedProblem(Samples):
             self._memory[key] = self._computed(W)
         return self._memory[key]
 
-    def _computed(self, W):
+    def _computed(self, W: np.ndarray) -> _At:
         affinity = self.pairs.gram_operator(W) if self.K is None else self.K
         object.__setattr__(self, "K", None)
         degrees = self.pairs.row_sums(affinity)
@@ -313,7 +315,7 @@ class NormalizedProblem(Samples):
         gamma = self._with_fixed(F) + _both_ways(r[:, None], np.ones((self.n, 1)), -0.5)
         return _At(value, gamma, affinity, degrees, F, KF, r)
 
-    def _gamma_derivative(self, W, at, direction):
+    def _gamma_derivative(self, W: ArrayLike, at: _At, direction: ArrayLike) -> Gamma:
         """How the effective Gamma changes as W moves along `direction` (d, q)."""
         columns = np.c_[np.ones(self.n), at.F].astype(self.dtype)
         moved = self.pairs.gram_derivative(W, direction, columns)  # dK 1 and dK F
@@ -338,7 +340,7 @@ class _At:
     r: np.ndarray
 
 
-def _both_ways(A, B, s):
+def _both_ways(A: np.ndarray, B: np.ndarray, s: float | np.ndarray) -> Gamma:
     """A diag(s) B' + B diag(s) A' for A, B of shape (n, m), as a difference of squares."""
     size = np.linalg.norm(A)
     balance = np.sqrt(np.linalg.norm(B) / size) if size else 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from joblib import delayed
@@ -22,6 +22,11 @@ from ismlit.grams import (
 )
 from ismlit.kernels import Kernel
 from ismlit.parallel import in_parallel
+
+Factors = tuple[np.ndarray, np.ndarray]
+Tile = tuple[slice, slice, list[list[tuple[float, np.ndarray]]]]
+Kept = dict[int, list[Tile]]
+T = TypeVar("T")
 
 
 @dataclass
@@ -43,13 +48,24 @@ class Samples:
     A subclass has the fields X (n, d) and kernel, and is an `Objective` if it has a Gamma.
     """
 
-    X: Any
+    X: np.ndarray
     kernel: Kernel
     gamma: Any
-    phi_0: Any
-    n = property(lambda self: self.X.shape[0])
-    d = property(lambda self: self.X.shape[1])
-    dtype = property(lambda self: self.X.dtype)
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        return len(self.X)
+
+    @property
+    def d(self) -> int:
+        """The number of features."""
+        return int(self.X.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Single or double precision."""
+        return self.X.dtype
 
     def in_basis(self, V: np.ndarray) -> Self:
         """Return the same objective of B in W = VB, which sees the samples through V.
@@ -104,7 +120,8 @@ class Samples:
         s : array of shape (r,)
             Their weights.
         """
-        return self.gamma.factors()
+        F, s = self.gamma.factors()
+        return F, s
 
     def score(self, W: np.ndarray) -> float:
         """Return `alignment` at W: a dependence that does not grow with the size of the kernel.
@@ -121,7 +138,7 @@ class Samples:
         """
         return alignment(self, W)
 
-    def on(self, rows: np.ndarray) -> Self:
+    def on(self, rows: slice | np.ndarray) -> Self | Any:
         """Return the same objective for some of the samples.
 
         Parameters
@@ -134,7 +151,7 @@ class Samples:
         Samples
             The objective, with a count of passes of its own.
         """
-        parts = dict(X=self.X[rows], kernel=self.kernel.on(rows), count=Count())
+        parts: dict[str, Any] = dict(X=self.X[rows], kernel=self.kernel.on(rows), count=Count())
         for name in ("gamma", "fixed"):
             if getattr(self, name, None) is not None:
                 parts[name] = getattr(self, name).on(rows)
@@ -276,7 +293,7 @@ class Pairs(Samples):
     tile: int = 256
     count: Count = field(default_factory=Count, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         X = float_array(self.X, least=2)
         if not isinstance(self.kernel, Kernel):
             raise TypeError(
@@ -319,7 +336,7 @@ class Pairs(Samples):
         products = {id(part.X): part.X @ directions for part in self.parts}
         return [products[id(part.X)] for part in self.parts]
 
-    def slopes(self, views: list[View], directions: Sequence[np.ndarray]) -> list[tuple]:
+    def slopes(self, views: list[View], directions: Sequence[np.ndarray]) -> list[Factors]:
         """Return two factors of the derivatives of all betas, for every part.
 
         Parameters
@@ -365,7 +382,7 @@ class Pairs(Samples):
             raise ValueError(f"W must have shape ({self.d}, q), got {W.shape}")
         return [_view(part, z) for part, z in zip(self.parts, self.project(W), strict=True)]
 
-    def sweep(self, row: Callable[..., Any], views: list[View], *arguments: Any) -> Iterator[Any]:
+    def sweep(self, row: Callable[..., T], views: list[View], *arguments: object) -> Iterator[T]:
         """Visit all pairs once, one row of tiles after the other, in parallel.
 
         Parameters
@@ -386,7 +403,7 @@ class Pairs(Samples):
         calls = [delayed(row)(r, views, *arguments) for r in range(len(self.blocks))]
         yield from in_parallel(self.n_jobs, calls)
 
-    def tiles(self, r: int, views: list[View], *orders: int, keep: bool = False) -> Iterator[tuple]:
+    def tiles(self, r: int, views: list[View], *orders: int, keep: bool = False) -> Iterator[Tile]:
         """Compute the kernel and its derivatives on the tiles of one row of tiles.
 
         Only tiles with columns >= rows are visited, since the matrix is symmetric.
@@ -436,7 +453,13 @@ class Pairs(Samples):
                 )
             yield rows, columns, parts
 
-    def operator(self, size: int, product: Callable, W: ArrayLike, cache_bytes) -> LinearOperator:
+    def operator(
+        self,
+        size: int,
+        product: Callable[[list[View], np.ndarray, Kept | None], np.ndarray],
+        W: ArrayLike,
+        cache_bytes: float,
+    ) -> LinearOperator:
         """Make a symmetric linear operator of products that take one pass over the pairs.
 
         Parameters
@@ -457,16 +480,16 @@ class Pairs(Samples):
             The operator.
         """
         views = self.views(W)
-        kept: dict | None = {} if self.n**2 * self.dtype.itemsize / 2 <= cache_bytes else None
+        kept: Kept | None = {} if self.n**2 * self.dtype.itemsize / 2 <= cache_bytes else None
 
-        def times(V):
+        def times(V: np.ndarray) -> np.ndarray:
             self.count.passes -= bool(kept)  # tiles at hand: the pairs are not visited again
             return product(views, np.asarray(V, self.dtype).reshape(size, -1), kept)
 
         same = dict(matvec=times, matmat=times, rmatvec=times)
         return LinearOperator((size, size), **same, dtype=self.dtype)
 
-    def kept_tiles(self, kept: dict | None, r: int, tiles: Iterator) -> Iterable:
+    def kept_tiles(self, kept: Kept | None, r: int, tiles: Iterator[Tile]) -> Iterable[Tile]:
         """Return the tiles of one row of tiles, from memory once they are there.
 
         Parameters
@@ -545,7 +568,7 @@ class Pairs(Samples):
             Of shape (n, n).
         """
 
-        def product(views, V, kept):
+        def product(views: list[View], V: np.ndarray, kept: Kept | None) -> np.ndarray:
             return self.spread(self.sweep(self._gram_row, views, V, kept))[0]
 
         return self.operator(self.n, product, W, cache_bytes)
@@ -573,7 +596,7 @@ class Pairs(Samples):
         sides = [part.scaled(V, 1) for part in self.parts]
         found = self.spread(self.sweep(self._gram_slope_row, views, slopes, sides))
         pairs = zip(self.parts, found, strict=True)
-        return sum(part.scaled(total, 1) for part, total in pairs)  # type: ignore[return-value]
+        return np.asarray(sum(part.scaled(total, 1) for part, total in pairs))
 
     def row_sums(self, K: LinearOperator) -> np.ndarray:
         """Return the row sums of K, its degrees.
@@ -602,7 +625,9 @@ class Pairs(Samples):
             )
         return sums
 
-    def _gram_row(self, r, views, V, kept):
+    def _gram_row(
+        self, r: int, views: list[View], V: np.ndarray, kept: Kept | None
+    ) -> list[np.ndarray]:
         """The share of block row r in K V."""
         (total,) = self.shares(r, V.shape[1])
         tiles = self.tiles(r, views, 0, keep=kept is not None)
@@ -611,7 +636,9 @@ class Pairs(Samples):
                 add_both_ways(total, rows, columns, number, values, V)
         return [total]
 
-    def _gram_slope_row(self, r, views, slopes, sides):
+    def _gram_slope_row(
+        self, r: int, views: list[View], slopes: list[Factors], sides: list[np.ndarray]
+    ) -> list[np.ndarray]:
         """The share of block row r in (dK) V when W moves, by part and but for the factors u."""
         totals = self.shares(r, *(V.shape[1] for V in sides))
         for rows, columns, parts in self.tiles(r, views, 1):
@@ -621,7 +648,7 @@ class Pairs(Samples):
         return totals
 
 
-def _view(part, z):
+def _view(part: Part, z: np.ndarray) -> View:
     """The `View` of projected samples z: beta comes with the kernel's factor and with u."""
     left, right = beta_factors(part.kernel.pairs, z)
     left, right = part.scaled(left, 1), part.scaled(right, 1)
@@ -630,7 +657,7 @@ def _view(part, z):
     return View(z, left, np.ascontiguousarray(right.T))
 
 
-def slope_tile(factors: tuple[np.ndarray, np.ndarray], rows: slice, columns: slice) -> np.ndarray:
+def slope_tile(factors: Factors, rows: slice, columns: slice) -> np.ndarray:
     """Return one tile of the derivatives of beta.
 
     Parameters
@@ -649,7 +676,9 @@ def slope_tile(factors: tuple[np.ndarray, np.ndarray], rows: slice, columns: sli
     return left[rows, :] @ right[:, columns]
 
 
-def add_both_ways(total, rows: slice, columns: slice, number: float, values, V) -> None:
+def add_both_ways(
+    total: np.ndarray, rows: slice, columns: slice, number: float, values: np.ndarray, V: np.ndarray
+) -> None:
     """Add the product of a symmetric matrix with V to a total, as far as one tile contributes.
 
     Parameters

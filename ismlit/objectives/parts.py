@@ -7,23 +7,29 @@ from typing import Any
 import numpy as np
 
 from ismlit.bandwidth import as_kernel
+from ismlit.kernels import Kernel
 from ismlit.messages import warn
-from ismlit.objectives.conditional import conditional_problem
+from ismlit.objectives.conditional import (
+    ConditionalProblem,
+    LandmarkProblem,
+    conditional_problem,
+)
 from ismlit.objectives.features import FeatureProblem
+from ismlit.objectives.pairs import Samples
 from ismlit.objectives.plain import Problem
 from ismlit.objectives.protocol import Objective
 
 
 def as_problem(
-    X,
-    gamma=None,
-    kernel=None,
-    n_jobs=None,
-    random_features=None,
-    random_state=None,
-    q=None,
-    ridge=np.inf,
-) -> Any:
+    X: Any,
+    gamma: Any = None,
+    kernel: Kernel | str | None = None,
+    n_jobs: int | None = None,
+    random_features: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    q: int | None = None,
+    ridge: float = np.inf,
+) -> Objective:
     """Return the problem that a solver was asked for.
 
     Parameters
@@ -79,8 +85,9 @@ def as_problem(
             f"ridge must be above 0, and infinite with random features, got {ridge!r} with "
             f"random_features={random_features!r}"
         )
+    problem: Problem | FeatureProblem | ConditionalProblem | LandmarkProblem
     if ridge != np.inf:
-        problem: Any = conditional_problem(X, gamma, made, ridge)
+        problem = conditional_problem(X, gamma, made, ridge)
     elif random_features is None:
         problem = Problem(X, gamma, made, n_jobs)
     else:
@@ -91,7 +98,7 @@ def as_problem(
     return problem
 
 
-def _warn_of_the_origin(problem):
+def _warn_of_the_origin(problem: Samples) -> None:
     """A kernel of inner products sees the origin (a linear one, under a centred Gamma, not)."""
     curved = any(
         part.pairs == "inner" and np.any(part.d2f(np.array([0.5, 1.0])))
@@ -105,7 +112,7 @@ def _warn_of_the_origin(problem):
         )
 
 
-def _warn_of_many_features(problem):
+def _warn_of_many_features(problem: FeatureProblem) -> None:
     """More random features than rows cost time, and gain nothing."""
     if problem.features > problem.n:
         warn(

@@ -8,6 +8,7 @@ them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,16 @@ from numpy.typing import ArrayLike
 
 from ismlit.gamma import as_gamma
 from ismlit.kernels import Kernel
-from ismlit.objectives.pairs import Count, Pairs, Samples, add_both_ways, slope_tile
+from ismlit.objectives.pairs import (
+    Count,
+    Factors,
+    Pairs,
+    Samples,
+    Tile,
+    View,
+    add_both_ways,
+    slope_tile,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +86,7 @@ class Problem(Samples):
     tile: int = 256
     count: Count = field(default_factory=Count, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         pairs = Pairs(self.X, self.kernel, self.n_jobs, self.tile, self.count)
         gamma = as_gamma(self.gamma)
         if gamma.n != pairs.n:
@@ -136,12 +146,12 @@ class Problem(Samples):
                 products[k][block] = product[k]
                 degrees[k][block.start :] += sums[k]
         half = np.zeros((self.d, self.d), self.dtype)  # Phi = half + half'
-        for part, product, sums in zip(pairs.parts, products, degrees, strict=True):
-            product = part.scaled(product, 1)
+        for part, total, degree in zip(pairs.parts, products, degrees, strict=True):
+            total = part.scaled(total, 1)
             if part.kernel.pairs == "difference":  # X'(D - Psi)X, Psi = upper + upper'
-                product *= -2
-                product += part.scaled(sums, 1) * part.X
-            half += part.X.T @ product
+                total *= -2
+                total += part.scaled(degree, 1) * part.X
+            half += part.X.T @ total
         self._require_finite(value, half)
         return value, half + half.T
 
@@ -286,11 +296,11 @@ class Problem(Samples):
         shares = pairs.sweep(self._hessian_row, views, pairs.slopes(views, images), *sides)
         totals = pairs.spread(shares)
         first, second = totals[: len(z)], totals[len(z) :]
-        return self._assembled(first, images, 1) + self._assembled(second, z, 2)
+        return np.asarray(self._assembled(first, images, 1) + self._assembled(second, z, 2))
 
     # ------------------------------------------------------------ Psi times V, part by part
 
-    def _sides(self, images, order):
+    def _sides(self, images: Sequence[np.ndarray], order: int) -> list[np.ndarray]:
         """What the tiles of Psi are multiplied by, given XV (n, m) of every part.
 
         For differences with a column of ones, whose product is the degrees of Psi.
@@ -302,25 +312,27 @@ class Problem(Samples):
             found.append(part.scaled(V, order))
         return found
 
-    def _assembled(self, totals, images, order):
+    def _assembled(
+        self, totals: list[np.ndarray], images: list[np.ndarray], order: int
+    ) -> np.ndarray:
         """``1/2 sum_ij Psi_ij A_ij V`` (d, m) from the products of Psi with `_sides`."""
-        found = 0.0
+        found: Any = 0.0
         for part, total, V in zip(self.pairs.parts, totals, images, strict=True):
             total = part.scaled(total, order)
             if part.kernel.pairs == "difference":
                 total = 2 * (total[:, -1:] * V - total[:, :-1])
             found = found + part.X.T @ total
-        return found
+        return np.asarray(found)
 
     # ------------------------------------------------------------ block rows of the sweep
 
-    def _off_diagonal(self, k, rows, columns, psi):
+    def _off_diagonal(self, k: int, rows: slice, columns: slice, psi: np.ndarray) -> None:
         """Take from Psi of part k the pairs of a sample with itself, which no difference sees."""
         if rows == columns and self.pairs.parts[k].kernel.pairs == "difference":
             diagonal = np.einsum("ii->i", psi)
             diagonal *= 0  # what is not finite stays so, and is refused
 
-    def _tiles(self, r, views, *orders, keep=False):
+    def _tiles(self, r: int, views: list[View], *orders: int, keep: bool = False) -> Iterator[Tile]:
         """`Pairs.tiles`, each array times Gamma: scratch, which the next tile overwrites.
 
         Arrays of one tile may be one and the same (`Kernel.f_and_derivatives`).
@@ -334,26 +346,27 @@ class Problem(Samples):
             yield rows, columns, parts
 
     @staticmethod
-    def _double_sum(number, values):
+    def _double_sum(number: float, values: np.ndarray) -> float:
         """Twice the sum of a tile: an unordered pair stands for two. Rows are added in float64."""
         return 2 * number * float(values.sum(axis=1).sum(dtype=np.float64))
 
-    def _objective_row(self, r, views):
+    def _objective_row(self, r: int, views: list[View]) -> float:
         """J of block row r."""
         tiles = self._tiles(r, views, 0)
         return sum(self._double_sum(*value) for _, _, parts in tiles for (value,) in parts)
 
-    def _phi_row(self, r, views):
+    def _phi_row(
+        self, r: int, views: list[View]
+    ) -> tuple[float, list[np.ndarray], list[np.ndarray]]:
         """J of block row r, its rows of (upper Psi) X, and its share of the degrees of Psi.
 
         But for the factors u of the rows.
         """
         value, pairs = 0.0, self.pairs
         degrees = pairs.shares(r, *(1 for _ in pairs.parts))
-        products = [0.0] * len(degrees)
+        products: list[Any] = [0.0] * len(degrees)
         sides = [part.scaled(part.X, 1) for part in pairs.parts]
-        ones = np.ones((self.n, 1), self.dtype)
-        ones = [part.scaled(ones, 1) for part in pairs.parts]
+        ones = [part.scaled(np.ones((self.n, 1), self.dtype), 1) for part in pairs.parts]
         start = pairs.blocks[r].start
         for rows, columns, parts in self._tiles(r, views, 0, 1):
             for k, (of_f, (number, psi)) in enumerate(parts):
@@ -368,7 +381,9 @@ class Problem(Samples):
                     degrees[k][below, :] += number * (psi.T @ ones[k][rows, :])
         return value, products, degrees
 
-    def _gradient_row(self, r, views, sides):
+    def _gradient_row(
+        self, r: int, views: list[View], sides: list[np.ndarray]
+    ) -> tuple[float, list[np.ndarray]]:
         """J of block row r and its share of Psi times the sides."""
         value, totals = 0.0, self.pairs.shares(r, *(V.shape[1] for V in sides))
         for rows, columns, parts in self._tiles(r, views, 0, 1):
@@ -379,7 +394,9 @@ class Problem(Samples):
                 add_both_ways(totals[k], rows, columns, number, psi, sides[k])
         return value, totals
 
-    def _curvature_row(self, r, views, slopes, sides):
+    def _curvature_row(
+        self, r: int, views: list[View], slopes: list[list[Factors]], sides: list[np.ndarray]
+    ) -> list[np.ndarray]:
         """For each direction the share of block row r in (d Psi) times the sides."""
         widths = [V.shape[1] for V in sides]
         totals = self.pairs.shares(r, *(widths * len(slopes)))
@@ -392,7 +409,14 @@ class Problem(Samples):
                     add_both_ways(total, rows, columns, number, change, sides[k])
         return totals
 
-    def _hessian_row(self, r, views, slopes, first, second):
+    def _hessian_row(
+        self,
+        r: int,
+        views: list[View],
+        slopes: list[Factors],
+        first: list[np.ndarray],
+        second: list[np.ndarray],
+    ) -> list[np.ndarray]:
         """The shares of block row r in Psi times the first sides, in (d Psi) times the others."""
         totals = self.pairs.shares(r, *(V.shape[1] for V in [*first, *second]))
         for rows, columns, parts in self._tiles(r, views, 1, 2):
@@ -405,7 +429,7 @@ class Problem(Samples):
                 add_both_ways(total, rows, columns, number, change, second[k])
         return totals
 
-    def _require_finite(self, value, array):
+    def _require_finite(self, value: float, array: np.ndarray) -> None:
         if not (np.isfinite(value) and np.isfinite(array).all()):
             raise ValueError(
                 f"{self.kernel!r} gives a non-finite value or derivative on this data: f and f' "
@@ -414,7 +438,8 @@ class Problem(Samples):
             )
 
 
-def _weighted_scatter(X, weights, rows=4096):
+def _weighted_scatter(X: np.ndarray, weights: np.ndarray, rows: int = 4096) -> np.ndarray:
     """X' diag(weights) X for weights (n, 1), without another array of X's size."""
     starts = range(0, len(X), rows)
-    return sum(X[a : a + rows].T @ (weights[a : a + rows] * X[a : a + rows]) for a in starts)
+    shares = (X[a : a + rows].T @ (weights[a : a + rows] * X[a : a + rows]) for a in starts)
+    return np.asarray(sum(shares))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Objective(Smooth, Protocol):
     def phi_0(self) -> np.ndarray:
         """Return Phi at W = 0, whose leading eigenvectors are the "taylor" start."""
 
-    def on(self, rows: Any) -> Self | Objective:
+    def on(self, rows: slice | np.ndarray) -> Self | Objective:
         """Return the objective of some rows of `X` (a slice, or an array), with its own count."""
 
     def in_basis(self, V: np.ndarray) -> Self:

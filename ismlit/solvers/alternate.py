@@ -13,12 +13,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from ismlit.geometry.frames import as_frame, half_gradient
 from ismlit.messages import silenced, warn
 from ismlit.objectives.joint import Envelope, JointProblem
 from ismlit.objectives.normalized import NormalizedProblem
+from ismlit.objectives.plain import Problem
+from ismlit.objectives.protocol import Objective
 from ismlit.solvers.climb import SolverState
 from ismlit.solvers.ism import ism
 from ismlit.solvers.result import STOPPED, ISMResult
@@ -132,15 +135,15 @@ def alternate(
     k: int,
     q: int,
     *,
-    solver: Callable = ism,
+    solver: Callable[..., ISMResult] = ism,
     freeze: bool = False,
-    start: Any = None,
-    init: Any = "taylor",
+    start: ArrayLike | None = None,
+    init: str | ArrayLike = "taylor",
     tol: float = 1e-6,
     max_iter: int | None = None,
     max_turns: int = 50,
-    random_state: Any = None,
-    callback: Callable | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    callback: Callable[[Any], object] | None = None,
 ) -> Alternation:
     """Maximise over U and over W, one after the other, until neither gains.
 
@@ -222,7 +225,7 @@ def alternate(
         raise ValueError(f"k and max_turns must be at least 1, got {k!r} and {max_turns!r}")
     if not callable(solver):
         raise ValueError(f"solver must be a function such as ismlit.ism, got {solver!r}")
-    options = dict(tol=tol, random_state=random_state) if solver is ism else {}
+    options: dict[str, Any] = dict(tol=tol, random_state=random_state) if solver is ism else {}
     if max_iter is not None:
         options["max_iter"] = max_iter
     turns = _AlternatingMaximizer(joint, k, q, solver, options, freeze, init, tol)
@@ -242,22 +245,37 @@ def alternate(
 class _AlternatingMaximizer:
     """One alternation: the U and W it has come to, and the objective after every half-turn."""
 
-    callback: Callable | None = None
+    callback: Callable[[Any], object] | None = None
     stage = "step"
     climbed = stopped = False
 
-    def __init__(self, joint, k, q, solver, options, freeze, init, tol):
+    W: np.ndarray
+    U: np.ndarray
+    problem: Problem | NormalizedProblem
+    found: ISMResult
+    log: list[tuple[float, int]]
+
+    def __init__(
+        self,
+        joint: JointProblem,
+        k: int,
+        q: int,
+        solver: Callable[..., ISMResult],
+        options: dict[str, Any],
+        freeze: bool,
+        init: str | ArrayLike,
+        tol: float,
+    ) -> None:
         self.joint, self.k, self.q, self.solver, self.options = joint, k, q, solver, options
         self.frozen = freeze and joint.normalize != "none"
         self.init, self.tol = init, tol
-        self.W, self.U, self.problem, self.found = None, None, None, None
         self.n_turns, self.n_test_passes, self.log = 0, 0, []
         self.before = joint.count.passes
 
-    def update_u(self, start):
+    def update_u(self, start: ArrayLike | None) -> None:
         """U renewed: the leading eigenvectors of the affinity at W, or the start."""
         self.n_turns += 1
-        if self.W is not None:
+        if self.log:  # there is a W
             self.U = self.joint.affinity(self.W).leading(self.k)[0]
         elif start is None:
             identity = np.eye(self.joint.X.shape[1])
@@ -267,28 +285,27 @@ class _AlternatingMaximizer:
             if self.U.shape[1] != self.k:
                 raise ValueError(f"start must have k = {self.k} columns, got {self.U.shape[1]}")
         self.problem = self.joint.given(self.U)
-        if self.W is not None:
+        if self.log:
             self._record(self.problem.objective(self.W))
 
-    def update_w(self):
+    def update_w(self) -> None:
         """W renewed by the solver, from the last one."""
-        here = self.init if self.W is None else self.W
-        problem = self.problem
-        if self.frozen:
-            problem = problem.frozen(np.eye(problem.d) if self.W is None else self.W)
-        found = self._solved(problem, here)
-        if self.W is not None and not self.frozen and found.objective < self.log[-1][0]:
+        problem, is_first = self.problem, not self.log
+        if self.frozen and isinstance(problem, NormalizedProblem):
+            problem = problem.frozen(np.eye(problem.d) if is_first else self.W)
+        found = self._solved(problem, self.init if is_first else self.W)
+        if not is_first and not self.frozen and found.objective < self.log[-1][0]:
             found = self._kept(found)  # as DG can fall: W stays
         self.found, self.W = found, found.W
         self.n_test_passes += found.n_test_passes
         self._record(self.problem.objective(found.W) if self.frozen else found.objective)
 
-    def climb(self):
+    def climb(self) -> None:
         """W moved up with the best U at every step: what many short turns would come to."""
         self.W, self.climbed = maximize_envelope(self.joint, self.k, self.W), True
 
     @property
-    def is_slow(self):
+    def is_slow(self) -> bool:
         """Whether turns gain so evenly that many more are to come."""
         if self.solver is not ism or self.frozen or self.climbed or len(self.log) < 7:
             return False
@@ -300,15 +317,15 @@ class _AlternatingMaximizer:
         )
         return bool(last > 0 and left > MANY_ITERATIONS)
 
-    def _solved(self, problem, init):
+    def _solved(self, problem: Objective, init: str | ArrayLike) -> ISMResult:
         """The solver's result; a W step cut short still climbs, so it need not converge."""
         options = self.options
         if self.solver is ism:  # a saddle is left in the first turn; later ones start near a top
-            options = options | dict(escape=self.W is None)
+            options = options | dict(escape=not self.log)
         with silenced(ConvergenceWarning):
             return self.solver(problem, q=self.q, init=init, **options)
 
-    def _kept(self, found):
+    def _kept(self, found: ISMResult) -> ISMResult:
         """The last W as a result, the solver's own having ended lower."""
         self.n_test_passes += found.n_test_passes
         with silenced(ConvergenceWarning):
@@ -316,31 +333,31 @@ class _AlternatingMaximizer:
         message = "the solver's W lies lower than the last one, which is kept"
         return replace(here, converged=found.converged, message=message)
 
-    def _record(self, objective):
+    def _record(self, objective: float) -> None:
         self.J = objective
         self.log.append((objective, self.n_passes))
         if self.callback is not None:
             self.stopped = bool(self.callback(self)) or self.stopped
 
     @property
-    def n_passes(self):
+    def n_passes(self) -> int:
         """Passes over the pairs that this alternation has made."""
         return self.joint.count.passes - self.before
 
     @property
-    def gain(self):
+    def gain(self) -> float:
         """By what share the last turn raised the objective; infinite after the first."""
         if len(self.log) < 3:
             return np.inf
         values = np.array([objective for objective, _ in self.log])
-        return (values[-1] - values[-3]) / (np.abs(values).max() or 1.0)
+        return float((values[-1] - values[-3]) / (np.abs(values).max() or 1.0))
 
     @property
-    def settled(self):
+    def settled(self) -> bool:
         """Whether the last turn changed next to nothing."""
         return bool(abs(self.gain) <= self.tol)
 
-    def result(self):
+    def result(self) -> Alternation:
         """The end of the alternation, as the caller gets it."""
         converged = self.settled and self._w_settled()
         if isinstance(self.problem, NormalizedProblem):
@@ -359,7 +376,7 @@ class _AlternatingMaximizer:
             result=self.found,
         )
 
-    def _w_settled(self):
+    def _w_settled(self) -> bool:
         """Whether the solver converged, or what W leaves undone is small beside the objective.
 
         Where the clusters fall apart entirely Phi is all but 0, and a residual relative to it
@@ -371,7 +388,7 @@ class _AlternatingMaximizer:
         left = 2 * np.linalg.norm(half_gradient(self.problem.phi(W), W))
         return bool(left <= self.tol * abs(self.log[-1][0]))
 
-    def _message(self, converged):
+    def _message(self, converged: bool) -> str:
         """Why the alternation ended, and if it is not taken for converged, why."""
         if converged:
             return "a turn changed the objective by less than tol"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ismlit.geometry.frames import first_order_residual
-from ismlit.geometry.second_order import SecondOrder
+from ismlit.geometry.second_order import Curvature, SecondOrder
 from ismlit.geometry.span import in_span
 from ismlit.objectives.protocol import Objective, TwiceDifferentiable
+from ismlit.solvers.result import ISMResult
 from ismlit.solvers.starts import Starts
 
 MANY_ROWS = 20_000  # Beyond so many the second order is that of a sample, unless exact=True.
@@ -137,7 +140,9 @@ class Certificate:
         return f"between {least:g} and {self.curvature:.4g}"
 
 
-def certify(found, W=None, *, tol: float = 1e-5, exact: bool = False) -> Certificate:
+def certify(
+    found: Any, W: ArrayLike | None = None, *, tol: float = 1e-5, exact: bool = False
+) -> Certificate:
     """First- and second-order certificate of a solution, whoever found it.
 
     Parameters
@@ -192,31 +197,33 @@ def certify(found, W=None, *, tol: float = 1e-5, exact: bool = False) -> Certifi
     False
     """
     problem, result = _what_was_solved(found, W)
-    if W is None and result is None:
+    given = result.W if W is None and result is not None else W
+    if given is None:
         raise ValueError("to certify a problem, pass the W of shape (d, q) to be certified")
     if exact:
         problem = _exact(problem)
     tol = max(tol, 400 * np.finfo(problem.dtype).eps)
     starts = getattr(result, "starts", None)
-    is_orthonormal, curvature = True, None
-    if W is None:
-        W = result.W
+    is_orthonormal = True
+    curvature: Curvature | None = None
+    if W is None and result is not None:
+        frame = result.W
         if problem is getattr(result, "problem", problem):
             curvature = result.curvature
     else:
-        W, is_orthonormal = _frame_of(W, problem)
+        frame, is_orthonormal = _frame_of(given, problem)
         if isinstance(found, BaseEstimator):
-            problem, W = found.problem_at(W)
+            problem, frame = found.problem_at(frame)
             problem = _exact(problem) if exact else problem
     n_second_order = None
-    if curvature is not None and not _undecided(curvature, tol):
+    if result is not None and curvature is not None and not _undecided(curvature, tol):
         J, residual = result.objective, result.residual
-    elif exact or (isinstance(problem, TwiceDifferentiable) and problem.n <= MANY_ROWS):
-        J, residual, curvature = _tested(problem, W)
+    elif isinstance(problem, TwiceDifferentiable) and (exact or problem.n <= MANY_ROWS):
+        J, residual, curvature = _tested(problem, frame)
     else:
         if result is None:
-            J, phi = problem.objective_and_phi(W)
-            residual = first_order_residual(phi, W)
+            J, phi = problem.objective_and_phi(frame)
+            residual = first_order_residual(phi, frame)
         else:
             J, residual = result.objective, result.residual
         n = len(problem.X)  # of Dask collections X is a sample
@@ -224,7 +231,7 @@ def certify(found, W=None, *, tol: float = 1e-5, exact: bool = False) -> Certifi
         if not isinstance(view, TwiceDifferentiable):
             raise ValueError(f"the second order of a {type(problem).__name__} is not derived")
         n_second_order = view.n
-        curvature = _tested(view, W)[2]
+        curvature = _tested(view, frame)[2]
     return Certificate(
         residual=residual,
         curvature=curvature.value,
@@ -240,7 +247,7 @@ def certify(found, W=None, *, tol: float = 1e-5, exact: bool = False) -> Certifi
     )
 
 
-def _exact(problem):
+def _exact(problem: Objective) -> TwiceDifferentiable:
     """The problem, or that which it approximates where it has no second order of its own."""
     exact = problem if isinstance(problem, TwiceDifferentiable) else problem.on(slice(None))
     if not isinstance(exact, TwiceDifferentiable):
@@ -248,18 +255,18 @@ def _exact(problem):
     return exact
 
 
-def _sample(n):
+def _sample(n: int) -> np.ndarray:
     """The rows (SAMPLE,) of n that a second order is taken of."""
     return np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
 
 
-def _undecided(curvature, tol):
+def _undecided(curvature: Curvature, tol: float) -> bool:
     """Whether an error of the solver's own test leaves open what the tolerance asks."""
     value, error = curvature.value, curvature.error
     return value >= -tol * curvature.size > value - error
 
 
-def _tested(problem, W):
+def _tested(problem: TwiceDifferentiable, W: np.ndarray) -> tuple[float, float, Curvature]:
     """J, the first-order residual and the `Curvature` at W.
 
     With more features than samples J sees W through XW alone: the span of the samples, of W and
@@ -272,7 +279,7 @@ def _tested(problem, W):
     return J, first_order_residual(phi, W), second.lowest()[0]
 
 
-def _what_was_solved(found, W=None):
+def _what_was_solved(found: Any, W: ArrayLike | None = None) -> tuple[Objective, ISMResult | None]:
     """The problem, and the result that was found for it if there is one and no W is given."""
     if isinstance(found, Objective):
         return found, None
@@ -298,19 +305,18 @@ def _what_was_solved(found, W=None):
     return problem, found
 
 
-def _frame_of(W, problem):
+def _frame_of(W: ArrayLike, problem: Objective) -> tuple[np.ndarray, bool]:
     """An orthonormal basis of the span of W, and whether W was one."""
-    W = np.array(W, dtype=problem.dtype)
-    if W.ndim != 2 or W.shape[0] != problem.d or not 1 <= W.shape[1] <= problem.d:
+    A = np.array(W, dtype=problem.dtype)
+    if A.ndim != 2 or A.shape[0] != problem.d or not 1 <= A.shape[1] <= problem.d:
         raise ValueError(
-            f"W must have shape ({problem.d}, q), q from 1 to {problem.d}, got {W.shape}"
+            f"W must have shape ({problem.d}, q), q from 1 to {problem.d}, got {A.shape}"
         )
-    if not np.isfinite(W).all():
+    if not np.isfinite(A).all():
         raise ValueError("W must be finite")
-    is_orthonormal = bool(np.abs(W.T @ W - np.eye(W.shape[1])).max() < 1e-4)
-    W = W / np.maximum(np.linalg.norm(W, axis=0), np.finfo(W.dtype).tiny)
-    Q, R = np.linalg.qr(W)
+    is_orthonormal = bool(np.abs(A.T @ A - np.eye(A.shape[1])).max() < 1e-4)
+    Q, R = np.linalg.qr(A / np.maximum(np.linalg.norm(A, axis=0), np.finfo(A.dtype).tiny))
     sizes = np.abs(np.diag(R))
-    if sizes.min() < 1e3 * np.finfo(W.dtype).eps:
+    if sizes.min() < 1e3 * np.finfo(A.dtype).eps:
         raise ValueError("the columns of W are linearly dependent: drop those that repeat others")
     return Q, is_orthonormal

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from ismlit.geometry.frames import (
     canonical_frame,
@@ -20,9 +20,9 @@ from ismlit.geometry.frames import (
     projector_distance,
     top_eigenvectors,
 )
-from ismlit.geometry.second_order import Scaling, SecondOrder
+from ismlit.geometry.second_order import Curvature, Scaling, SecondOrder
 from ismlit.grams import ConstantKernelError
-from ismlit.objectives.protocol import Smooth, TwiceDifferentiable
+from ismlit.objectives.protocol import Objective, Smooth, TwiceDifferentiable
 from ismlit.solvers.lbfgs import Memory
 from ismlit.solvers.result import STOPPED, ISMResult
 from ismlit.solvers.starts import Starts, look_around, starting_point
@@ -65,7 +65,7 @@ class Escape:
 ROUNDS = 5  # Times at most that an approximation is made anew at the end of a climb, ...
 CLOSE = 0.5  # ... where the cosine of the largest angle between end and start is below this.
 QUASI_NEWTON, SHIFT, ESCAPE = QuasiNewton(), Shift(), Escape()
-START_CLIMB = dict(tol=1e-3, max_iter=100)
+START_CLIMB: dict[str, Any] = dict(tol=1e-3, max_iter=100)
 """Options of a climb that need not arrive: it only has to show which maximum it is near."""
 
 
@@ -135,7 +135,7 @@ def until_true(callback: Callable[[Any], object] | None) -> Callable[[Any], bool
         return None
     stopped = False
 
-    def watched(at):
+    def watched(at: object) -> bool:
         nonlocal stopped
         stopped = stopped or bool(callback(at))
         return stopped
@@ -144,8 +144,12 @@ def until_true(callback: Callable[[Any], object] | None) -> Callable[[Any], bool
 
 
 def first_frame(
-    problem: Any, q: int, init: Any, random_state=None, callback=None
-) -> tuple[np.ndarray, Any]:
+    problem: Objective,
+    q: int,
+    init: str | ArrayLike,
+    random_state: int | np.random.RandomState | None = None,
+    callback: Callable[[Any], object] | None = None,
+) -> tuple[np.ndarray, Starts | None]:
     """Return the frame that a solver starts from.
 
     Parameters
@@ -171,7 +175,7 @@ def first_frame(
     if not (isinstance(init, str) and init == "several"):
         return starting_point(problem, q, init, random_state), None
 
-    def climb(view, W):
+    def climb(view: Objective, W: np.ndarray) -> tuple[float, np.ndarray]:
         end = SolverState(view, W, view.count.passes, **START_CLIMB)
         end.to_a_maximum(escape=False)
         return end.point.J, end.point.W
@@ -198,11 +202,15 @@ class Point:
 
     stage = "step"
 
-    def __init__(self, W: np.ndarray, J: float, gradient: np.ndarray, size: float, phi=None):
+    phi: np.ndarray
+
+    def __init__(
+        self, W: np.ndarray, J: float, gradient: np.ndarray, size: float, phi: Any = None
+    ) -> None:
         self.W, self.J, self.gradient, self.size, self.phi = W, J, gradient, size, phi
 
     @classmethod
-    def measured(cls, problem: Any, W: np.ndarray) -> Self:
+    def measured(cls, problem: Smooth, W: np.ndarray) -> Self:
         """Make a point with its Phi, in one pass over the pairs.
 
         Parameters
@@ -221,7 +229,7 @@ class Point:
         J, phi = problem.objective_and_phi(W)
         return cls(W, J, half_gradient(phi, W), float(np.linalg.norm(phi)), phi)
 
-    def point_by_gradient(self, problem: Any, W: np.ndarray) -> Point:
+    def point_by_gradient(self, problem: Smooth, W: np.ndarray) -> Point:
         """Make another point by its gradient alone, in a pass that costs less.
 
         Parameters
@@ -246,7 +254,10 @@ class Point:
         return float(np.linalg.norm(self.gradient) / (self.size or 1.0))
 
 
-class SolverState:
+P = TypeVar("P", bound=Smooth, covariant=True)
+
+
+class SolverState(Generic[P]):
     """The state of one solve: the point it is at, its memory, and the log of accepted points.
 
     Parameters
@@ -267,28 +278,43 @@ class SolverState:
 
     stopped = False
     starts: Starts | None = None
-    curvature: Any = None
-    log: list
+    curvature: Curvature | None = None
+    log: list[tuple[float, int, float, float, float]]
 
-    def __init__(self, problem, W, before, tol, max_iter, callback=None) -> None:
+    def __init__(
+        self,
+        problem: P,
+        W: np.ndarray,
+        before: int,
+        tol: float,
+        max_iter: int,
+        callback: Callable[[Any], object] | None = None,
+    ) -> None:
         self.problem, self.passes_at_start, self.max_iter = problem, before, max_iter
-        self.callback, self.has_hessian = callback, isinstance(problem, TwiceDifferentiable)
-        self.tol = attainable(tol, problem.dtype)
+        self.callback, self.tol = callback, attainable(tol, problem.dtype)
         self.n_start_passes = problem.count.passes - before
         self.start, self.point = W, Point.measured(problem, W)
         require_slope(problem, self.point.J, self.point.size)
         eps = float(np.finfo(problem.dtype).eps)
         # The rounding of J is that of its n^2 terms, which are independent, and of the sum.
         size = max(abs(self.point.J), float(np.linalg.norm(self.point.phi)))
-        self.noise = 8 * eps * size / np.sqrt(problem.n)
+        self.noise: float = 8 * eps * size / np.sqrt(problem.n)
         self.noise += 16 * np.finfo(float).eps * abs(self.point.J)
         self.slack = self.noise * (SHIFT.single if problem.dtype == np.float32 else 1.0)
         self.log, self.n_iter, self.n_test_passes = [], 0, 0
         self.forget()
         self._record(movement=np.inf, shift=0.0)
 
-    @classmethod
-    def begin(cls, problem, q, init, random_state, tol, max_iter, callback) -> Self:
+    @staticmethod
+    def begin(
+        problem: Objective,
+        q: int,
+        init: str | ArrayLike,
+        random_state: int | np.random.RandomState | None,
+        tol: float,
+        max_iter: int,
+        callback: Callable[[Any], object] | None,
+    ) -> SolverState[Objective]:
         """Make the state at the start that `ism` is asked for.
 
         Parameters
@@ -315,7 +341,7 @@ class SolverState:
         """
         before = problem.count.passes
         W, starts = first_frame(problem, q, init, random_state, callback)
-        state = cls(problem.near(W), W, before, tol, max_iter, callback)
+        state = SolverState(problem.near(W), W, before, tol, max_iter, callback)
         state.starts = starts
         return state
 
@@ -397,7 +423,7 @@ class SolverState:
         passes = self.problem.count.passes - self.passes_at_start
         self.log[-1] = (self.point.J, passes, self.point.residual, *self.log[-1][3:])
 
-    def _record(self, movement, shift):
+    def _record(self, movement: float, shift: float) -> None:
         passes = self.problem.count.passes - self.passes_at_start
         self.log.append((self.point.J, passes, self.point.residual, shift, movement))
         if self.callback is not None:
@@ -413,7 +439,7 @@ class SolverState:
         """Whether no further step is allowed."""
         return self.stopped or self.n_iter >= self.max_iter
 
-    def to_an_end(self, escape: bool) -> tuple[bool, str]:
+    def to_an_end(self: SolverState[Objective], escape: bool) -> tuple[bool, str]:
         """Climb to a maximum, and again where an approximation is good near the start alone.
 
         Parameters
@@ -456,7 +482,7 @@ class SolverState:
         message : str
             Why it stopped.
         """
-        escape = escape and self.has_hessian
+        escape = escape and isinstance(self.problem, TwiceDifferentiable)
         while True:
             if self.stopped:
                 return False, STOPPED
@@ -473,12 +499,13 @@ class SolverState:
             if self.spent:
                 return False, "max_iter reached at a saddle"
             if not escaped(self, direction):
-                flat = self.curvature.value >= -ESCAPE.flat * self.curvature.size
+                at = self.curvature
+                flat = at is not None and at.value >= -ESCAPE.flat * at.size
                 if self.stationary and flat:
                     return self._end(escape)
                 return False, "at a saddle, and no step along it raises the objective"
 
-    def _end(self, escape):
+    def _end(self, escape: bool) -> tuple[bool, str]:
         """Whether a point at which no step is left counts as converged, and why."""
         if self.stationary:
             tested = "" if escape else "; the second order was not tested"
@@ -488,7 +515,7 @@ class SolverState:
         flat = left <= self.noise * max(self.point.size, self.noise)
         return bool(flat), "no step raises the objective above its rounding error"
 
-    def result(self, converged: bool, message: str) -> ISMResult:
+    def result(self: SolverState[Objective], converged: bool, message: str) -> ISMResult:
         """Return the end of the solve, as the caller gets it.
 
         Parameters
@@ -523,7 +550,7 @@ class SolverState:
         )
 
 
-def plain(state: SolverState) -> bool:
+def plain(state: SolverState[Smooth]) -> bool:
     """Take the step of ISM, the top eigenvectors of Phi, if J rises as promised.
 
     Parameters
@@ -549,7 +576,7 @@ def plain(state: SolverState) -> bool:
     return passed
 
 
-def quasi_newton(state: SolverState) -> bool:
+def quasi_newton(state: SolverState[Smooth]) -> bool:
     """Take steps of L-BFGS by gradients alone, and form Phi where they lead.
 
     Parameters
@@ -584,9 +611,10 @@ def quasi_newton(state: SolverState) -> bool:
     return taken > 0
 
 
-def _uphill(state, here, scaling):
+def _uphill(state: SolverState[Smooth], here: Point, scaling: Scaling) -> Point | None:
     """The point that a step of L-BFGS leads to, or None; the pair is remembered."""
-    memory, tangent = state.memory, lambda A: project_out(A, here.W)
+    memory = state.memory
+    tangent: Callable[[np.ndarray], np.ndarray] = lambda A: project_out(A, here.W)
     G = 2 * here.gradient
     step = tangent(memory.ascent(G, lambda A: tangent(scaling(A)) / 2))
     slope = float(np.sum(step * G))
@@ -594,7 +622,8 @@ def _uphill(state, here, scaling):
         memory.forget()
         step = tangent(scaling(G)) / 2
         slope = float(np.sum(step * G))
-    length = min(1.0, QUASI_NEWTON.max_radians / max(np.linalg.norm(step, 2), 1e-300))
+    size: Any = np.linalg.norm(step, 2)
+    length = min(1.0, QUASI_NEWTON.max_radians / max(size, 1e-300))
     for _ in range(QUASI_NEWTON.max_lengths):
         Q, R = np.linalg.qr(here.W + length * step)
         W = (Q * np.where(np.diag(R) < 0, -1.0, 1.0)).astype(here.W.dtype)
@@ -614,7 +643,7 @@ def _uphill(state, here, scaling):
     return None
 
 
-def shifted(state: SolverState) -> bool:
+def shifted(state: SolverState[Smooth]) -> bool:
     """Take one step with Phi + shift P, where P = WW', and raise the shift until J rises enough.
 
     The test J(W+) - J(W) >= <Phi, P+ - P> / 4 is met by every shift of at least the Lipschitz
@@ -654,7 +683,7 @@ STEPS = (plain, quasi_newton, shifted)
 """The steps tried at a point that is not stationary, in this order, until one is taken."""
 
 
-def upward_curve(state: SolverState) -> np.ndarray | None:
+def upward_curve(state: SolverState[Smooth]) -> np.ndarray | None:
     """Return a tangent along which J curves upwards, at a point that no step leaves.
 
     Parameters
@@ -667,6 +696,8 @@ def upward_curve(state: SolverState) -> np.ndarray | None:
     array of shape (d, q), or None
         The tangent; None at a maximum.
     """
+    if not isinstance(state.problem, TwiceDifferentiable):
+        return None
     before = state.problem.count.passes
     second = SecondOrder(state.problem, state.point.W, state.point.phi)
     upward = ESCAPE.saddle * second.phi_size
@@ -675,7 +706,7 @@ def upward_curve(state: SolverState) -> np.ndarray | None:
     return Z if state.curvature.value < -upward else None
 
 
-def escaped(state: SolverState, Z: np.ndarray) -> bool:
+def escaped(state: SolverState[Smooth], Z: np.ndarray) -> bool:
     """Leave a saddle along a tangent, to either side, as far as J rises.
 
     Parameters

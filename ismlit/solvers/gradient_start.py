@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_random_state, gen_batches
 
 from ismlit.bandwidth import median_distance
+from ismlit.objectives.protocol import Objective
 
 EXACT_ROWS = 5000  # Beyond so many rows the regression is one on random features.
 N_FREQUENCIES = 512  # Frequencies of that regression.
@@ -15,8 +18,15 @@ ROW_CHUNK = 8192  # Rows whose features are held at once.
 
 
 def gradient_scatter(
-    X, F, s=None, *, sigma, ridge=1e-4, n_frequencies=N_FREQUENCIES, random_state=0
-):
+    X: np.ndarray,
+    F: np.ndarray,
+    s: np.ndarray | None = None,
+    *,
+    sigma: float,
+    ridge: float = 1e-4,
+    n_frequencies: int = N_FREQUENCIES,
+    random_state: int | np.random.RandomState | None = 0,
+) -> np.ndarray:
     """The mean outer product (d, d) of the gradients of a kernel ridge regression of F on X.
 
     Where F depends on X through W'X alone, every gradient lies in the span of W, so the leading
@@ -75,11 +85,22 @@ def gradient_scatter(
     return total
 
 
-def _by_features(X, F, s, sigma, ridge, n_frequencies, random_state):
+def _by_features(
+    X: np.ndarray,
+    F: np.ndarray,
+    s: np.ndarray,
+    sigma: float,
+    ridge: float,
+    n_frequencies: int,
+    random_state: int | np.random.RandomState | None,
+) -> np.ndarray:
     """The same in time linear in n, with random Fourier features in place of the kernel."""
     n, d = X.shape
     omega = check_random_state(random_state).standard_normal((d, n_frequencies)) / sigma
-    waves = lambda rows: (np.cos(X[rows] @ omega), np.sin(X[rows] @ omega))
+
+    def waves(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        return np.cos(X[rows] @ omega), np.sin(X[rows] @ omega)
+
     inner = np.zeros((2 * n_frequencies,) * 2)
     target = np.zeros((2 * n_frequencies, F.shape[1]))
     for rows in gen_batches(n, ROW_CHUNK):
@@ -97,7 +118,17 @@ def _by_features(X, F, s, sigma, ridge, n_frequencies, random_state):
     return total
 
 
-def gradient_plane(X, F, s, q, *, bandwidth=0.5, ridge=1e-3, n_turns=6, **options):
+def gradient_plane(
+    X: np.ndarray,
+    F: np.ndarray,
+    s: np.ndarray,
+    q: int,
+    *,
+    bandwidth: float = 0.5,
+    ridge: float = 1e-3,
+    n_turns: int = 6,
+    **options: Any,
+) -> tuple[np.ndarray, np.ndarray]:
     """The leading eigenvectors of `gradient_scatter`, repeated in the metric that it has found.
 
     Parameters
@@ -141,7 +172,7 @@ def gradient_plane(X, F, s, q, *, bandwidth=0.5, ridge=1e-3, n_turns=6, **option
     return values[::-1][:q], vectors[:, ::-1][:, :q]
 
 
-def gradient_directions(problem, q):
+def gradient_directions(problem: Objective, q: int) -> np.ndarray:
     """Return the leading eigenvectors of `gradient_scatter` for the targets of a problem.
 
     What a negative weight asks to avoid counts against a direction.
@@ -159,4 +190,4 @@ def gradient_directions(problem, q):
         Orthonormal columns.
     """
     scatter = gradient_scatter(problem.X, *problem.targets(), sigma=median_distance(problem.X) / 2)
-    return eigh(scatter)[1][:, ::-1][:, :q].astype(problem.dtype)
+    return np.asarray(eigh(scatter)[1][:, ::-1][:, :q].astype(problem.dtype))

@@ -42,8 +42,8 @@ def ism(
     ridge: float = np.inf,
     n_jobs: int | None = None,
     random_features: int | None = None,
-    random_state: Any = None,
-    callback: Callable | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    callback: Callable[[Any], object] | None = None,
 ) -> ISMResult:
     """Find the projection W that maximises Tr(Gamma K_XW), the dependence that Gamma asks for.
 
@@ -137,14 +137,14 @@ def ism(
     (True, 0)
     """
     problem = as_problem(X, gamma, kernel, n_jobs, random_features, random_state, q, ridge)
-    check_options(problem, q, tol, max_iter)
+    columns = check_options(problem, q, tol, max_iter)
     watched = until_true(callback)
 
     def solve(objective: Objective, init: str | np.ndarray) -> ISMResult:
-        state = SolverState.begin(objective, q, init, random_state, tol, max_iter, watched)
+        state = SolverState.begin(objective, columns, init, random_state, tol, max_iter, watched)
         return state.result(*state.to_an_end(escape))
 
-    result = solve_in_span(solve, problem, q, init)
+    result = solve_in_span(solve, problem, columns, init)
     warn_unless_converged("ism", result)
     if problem is not X:
         warn_of_components("ism", result)
@@ -154,7 +154,7 @@ def ism(
 def solve_in_span(
     solve: Callable[[Objective, str | np.ndarray], ISMResult],
     objective: Objective,
-    q: Any,
+    q: int,
     init: str | ArrayLike,
 ) -> ISMResult:
     """Solve for W in the span of the samples, where that is smaller, and carry W back.
@@ -183,7 +183,7 @@ def solve_in_span(
     return replace(result, W=fixed_signs(V @ result.W), problem=objective)
 
 
-def check_options(problem: Any, q: object, tol: float, max_iter: int) -> None:
+def check_options(problem: Objective, q: object, tol: float, max_iter: int) -> int:
     """Refuse options that no solver can work with.
 
     Parameters
@@ -197,6 +197,11 @@ def check_options(problem: Any, q: object, tol: float, max_iter: int) -> None:
     max_iter : int
         The most steps.
 
+    Returns
+    -------
+    int
+        The dimension itself.
+
     Raises
     ------
     ValueError
@@ -208,6 +213,7 @@ def check_options(problem: Any, q: object, tol: float, max_iter: int) -> None:
         raise ValueError(
             f"q must be an integer with 1 <= q <= d: q = {q!r}, d = {problem.d} features"
         )
+    return int(q)
 
 
 def warn_unless_converged(

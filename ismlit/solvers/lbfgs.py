@@ -13,7 +13,6 @@ Broyden class of quasi-Newton methods for Riemannian optimization.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -46,8 +45,8 @@ class Memory:
     array([0., 2.])
     """
 
-    steps: Any
-    changes: Any
+    steps: np.ndarray | None
+    changes: np.ndarray | None
 
     def __init__(self, most: int) -> None:
         self.most, self.lead = most, 0.0
@@ -69,9 +68,10 @@ class Memory:
         """
         if np.sum(s * y) > 1e-10 * np.linalg.norm(s) * np.linalg.norm(y):
             last = slice(1 - self.most, None)
-            with_last = lambda old, new: new[None] if old is None else np.stack([*old[last], new])
-            self.steps = with_last(self.steps, s)
-            self.changes = with_last(self.changes, y)
+            pairs = zip((self.steps, self.changes), (s, y))
+            self.steps, self.changes = (
+                new[None] if old is None else np.stack([*old[last], new]) for old, new in pairs
+            )
 
     def carry(self, W: np.ndarray, rotation: np.ndarray | None = None) -> None:
         """Carry the pairs to another frame: turn them with it, and project them on its tangents.
@@ -83,11 +83,11 @@ class Memory:
         rotation : array of shape (q, q), optional
             How its columns were turned.
         """
-        if self.steps is None:
+        if self.steps is None or self.changes is None:
             return
-        turned = lambda A: A if rotation is None else A @ rotation
-        self.steps = project_out(turned(self.steps), W)
-        self.changes = project_out(turned(self.changes), W)
+        if rotation is not None:
+            self.steps, self.changes = self.steps @ rotation, self.changes @ rotation
+        self.steps, self.changes = project_out(self.steps, W), project_out(self.changes, W)
 
     def ascent(self, G: np.ndarray, scaling: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the step for a gradient: the two loops of L-BFGS around a scaling.
@@ -104,7 +104,7 @@ class Memory:
         array of shape (d, q)
             The step, along which J rises.
         """
-        if self.steps is None:
+        if self.steps is None or self.changes is None:
             return scaling(G)
         S, Y = (pairs.reshape(len(pairs), -1) for pairs in (self.steps, self.changes))
         curvatures = np.einsum("ij,ij->i", S, Y)
@@ -114,11 +114,11 @@ class Memory:
             rest = rest - shares[k] * Y[k]
         step, scaled = scaling(rest.reshape(G.shape)).ravel(), scaling(self.changes[-1]).ravel()
         size = np.linalg.norm(S[-1])
-        cosine = lambda v: (S[-1] @ v) / (size * np.linalg.norm(v))
+        cosine: Callable[[np.ndarray], float] = lambda v: (S[-1] @ v) / (size * np.linalg.norm(v))
         self.lead = LEAD_DECAY * self.lead + (1 - LEAD_DECAY) * (cosine(scaled) - cosine(Y[-1]))
         if self.lead < 0:
             step, scaled = rest, Y[-1]
         step = step * (curvatures[-1] / (Y[-1] @ scaled))
         for k in range(len(S)):
             step = step + S[k] * (shares[k] - (Y[k] @ step) / curvatures[k])
-        return step.reshape(G.shape)
+        return np.asarray(step).reshape(G.shape)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from ismlit.messages import silenced
+from ismlit.objectives.protocol import Objective
 from ismlit.solvers.ism import ism
 
-REFIT = dict(tol=1e-3, max_iter=100, escape=False)
+REFIT: dict[str, Any] = dict(tol=1e-3, max_iter=100, escape=False)
 """Options of every climb: near the maximum is near enough."""
 
 
-def permutation(groups, rng):
+def permutation(groups: np.ndarray, rng: np.random.RandomState | np.random.Generator) -> np.ndarray:
     """A random order (n,) of the rows that leaves each of them in its group.
 
     Parameters
@@ -38,7 +42,7 @@ def permutation(groups, rng):
     return rows
 
 
-def highest_dependence(problem, q):
+def highest_dependence(problem: Objective, q: int) -> float:
     """The highest J of all projections to q dimensions, as climbs from two starts find it.
 
     Both starts, Taylor's and the gradient's, are made from the Gamma that is given. So the value
@@ -61,7 +65,7 @@ def highest_dependence(problem, q):
         )
 
 
-def permutation_p_value(values):
+def permutation_p_value(values: Sequence[float]) -> float:
     """The p-value of the first of some values, the others being those of permuted data.
 
     Parameters

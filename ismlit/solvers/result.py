@@ -69,7 +69,7 @@ class ISMResult:
     n_iter: int
     n_passes: int
     message: str
-    history: dict = field(repr=False)
+    history: dict[str, np.ndarray] = field(repr=False)
     problem: Objective | None = field(repr=False)
     n_start_passes: int = 0
     n_test_passes: int = 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
@@ -14,6 +16,7 @@ from ismlit.geometry.span import in_span, scatter
 from ismlit.grams import ConstantKernelError, column_means
 from ismlit.memory import batches
 from ismlit.messages import silenced, warn
+from ismlit.objectives.protocol import Objective
 from ismlit.solvers.gradient_start import gradient_directions
 
 INITS = ("taylor", "gradient", "pca", "random", "several")
@@ -26,9 +29,16 @@ ENOUGH_AGREEING = 3  # Starts at the highest J, after which no other is tried.
 SAME_HEIGHT = 1e-3  # Two values of J count as equal within this share.
 HELD_OUT_PARTS = 10  # Parts of the rows, each held out once, where maxima differ.
 FEWEST_ROWS = 50  # With fewer, J alone decides between maxima.
+End = tuple[float, np.ndarray]  # J and W, where a climb ends
+Climb = Callable[[Objective, np.ndarray], End]
 
 
-def starting_point(problem, q, init, random_state=None):
+def starting_point(
+    problem: Objective,
+    q: int,
+    init: str | ArrayLike,
+    random_state: int | np.random.RandomState | None = None,
+) -> np.ndarray:
     """Return the frame that a name of a start stands for.
 
     Parameters
@@ -69,7 +79,13 @@ def starting_point(problem, q, init, random_state=None):
     raise ValueError(f"init must be an orthonormal array or one of {INITS}, got {init!r}")
 
 
-def look_around(problem, q, random_state, climb, callback=None):
+def look_around(
+    problem: Objective,
+    q: int,
+    random_state: int | np.random.RandomState | None,
+    climb: Climb,
+    callback: Callable[[Any], object] | None = None,
+) -> tuple[np.ndarray, Starts]:
     """Return the W that a solve goes on from, by climbs from several starts.
 
     At least six starts are tried, in the order of `START_ORDER`, until three have come to the same
@@ -105,7 +121,8 @@ def look_around(problem, q, random_state, climb, callback=None):
     if n > START_SUBSAMPLE:
         rows = rows[rng.permutation(len(rows))[:START_SUBSAMPLE]]
     view, V = in_span(problem.on(rows), q)
-    before, ends, stopped = view.count.passes, [], False
+    before, stopped = view.count.passes, False
+    ends: list[End] = []
     for name in START_ORDER:
         with silenced():  # Phi_0 may be zero: there are others
             start = _drawn(view, q, rng) if name == "random" else starting_point(view, q, name)
@@ -113,7 +130,7 @@ def look_around(problem, q, random_state, climb, callback=None):
         if callback is not None:
             J, W = ends[-1]
             at = dict(W=W if V is None else V @ W, J=J, stage=f"start {len(ends)} ({name})")
-            stopped = callback(SimpleNamespace(**at))
+            stopped = bool(callback(SimpleNamespace(**at)))
         height = max(J for J, _ in ends)
         agreeing = sum(_reaches(J, height) for J, _ in ends)
         if stopped or (agreeing >= ENOUGH_AGREEING and len(ends) >= LEAST_STARTS):
@@ -142,7 +159,7 @@ def look_around(problem, q, random_state, climb, callback=None):
     return max(ends, key=lambda pair: pair[0])[1], starts  # a sample can mislead
 
 
-def by_distance(X):
+def by_distance(X: np.ndarray) -> np.ndarray:
     """The numbers of the rows of X (n, d), by their distance from the mean.
 
     What is drawn in this order depends neither on that in which the rows came nor on how X is
@@ -153,12 +170,12 @@ def by_distance(X):
     return np.concatenate([np.einsum("ij,ij->i", A, A) for A in parts]).argsort(kind="stable")
 
 
-def _reaches(J, height):
+def _reaches(J: float, height: float) -> bool:
     """Whether J is as high as `height`, within what counts as equal."""
     return J >= height - SAME_HEIGHT * abs(height)
 
 
-def _best_on_held_out_rows(problem, ends, climb):
+def _best_on_held_out_rows(problem: Objective, ends: list[End], climb: Climb) -> End:
     """The end (J, W) whose dependence is strongest on rows that it was not climbed with.
 
     One tenth of the rows after the other is held out; the climb goes on from each W on the others,
@@ -212,7 +229,7 @@ class Starts(NamedTuple):
     higher: int = 0
 
 
-def _drawn(problem, q, rng):
+def _drawn(problem: Objective, q: int, rng: np.random.RandomState) -> np.ndarray:
     """A frame (d, q) drawn evenly among the directions in which X varies.
 
     It is a combination of the rows of X, whitened. So it turns with X: where a climb ends does
@@ -230,7 +247,7 @@ def _drawn(problem, q, rng):
     )
 
 
-def _taylor(problem, q):
+def _taylor(problem: Objective, q: int) -> np.ndarray:
     """Top q eigenvectors of Phi_0; where it has no more positive ones, directions of variance.
 
     With Gamma from k classes Phi_0 has rank at most k - 1, so q = k leaves a choice: it is
@@ -249,6 +266,6 @@ def _taylor(problem, q):
     if missing:
         tied = vectors if scale == 0 else vectors[:, np.abs(values) <= rounding]
         if tied.shape[1] < missing:  # no null space left: continue down the spectrum
-            return vectors[:, ::-1][:, :q].copy()
+            return np.asarray(vectors[:, ::-1][:, :q].copy())
         W = np.hstack([W, tied @ top_eigenvectors(scatter(problem.X, tied), missing)[1]])
-    return W.astype(problem.dtype)
+    return np.asarray(W.astype(problem.dtype))
