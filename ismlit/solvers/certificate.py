@@ -221,7 +221,7 @@ def certify(
     elif isinstance(problem, TwiceDifferentiable) and (exact or problem.n <= MANY_ROWS):
         J, residual, curvature = _tested(problem, frame)
     else:
-        if result is None:
+        if result is None or W is not None:
             J, phi = problem.objective_and_phi(frame)
             residual = first_order_residual(phi, frame)
         else:

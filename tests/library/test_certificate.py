@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from library.problems import orthonormal, random_problem
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import scale
 
 from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.supervised import SupervisedIKDR
@@ -255,3 +256,18 @@ def test_what_lanczos_leaves_open_is_not_certified(value, error, holds, wine, mo
     curvature = result.curvature._replace(value=value * size, error=error * size)
     monkeypatch.setattr(SecondOrder, "lowest", lambda self, **options: (curvature, None))
     assert certify(replace(result, curvature=curvature)).is_second_order is holds
+
+
+def test_another_point_of_many_rows_has_its_own_objective_and_residual(monkeypatch):
+    """Not those of the result that it is certified with."""
+    X, y = load_iris(return_X_y=True)
+    result = ism(scale(X), label_gamma(y), Gaussian(1.0), q=2)
+    other = np.eye(4)[:, :2]
+    plain = certify(result, other)
+    monkeypatch.setattr("ismlit.solvers.certificate.MANY_ROWS", 10)
+    of_many = certify(result, other)
+    assert of_many.objective == pytest.approx(plain.objective)
+    assert of_many.objective == pytest.approx(result.problem.objective(other))
+    assert of_many.residual == pytest.approx(plain.residual) and not of_many.is_stationary
+    model = SupervisedIKDR(2, ridge=np.inf).fit(X, y)
+    assert certify(model, other).objective < model.certificate().objective
