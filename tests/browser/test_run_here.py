@@ -29,7 +29,7 @@ UNFOLD = "document.querySelectorAll('details').forEach(folded => folded.open = t
 LOOSE = {("howto/recluster", 10)}
 # One page of each kind: with a figure that moves, a record page with checks, one that reads stored
 # tables, a how-to, the front page.
-QUICK = ["intro", "ch5/safeguard", "record/5.3", "ch7/public", "howto/reduce"]
+QUICK = ["intro", "ch5/safeguard", "record/5.3", "ch7/public", "howto/certify"]
 OTHERS = sorted(
     {path.relative_to(ROOT / "book").with_suffix("").as_posix() for path in notebooks_of(ROOT)}
     - {*QUICK}
