@@ -746,10 +746,11 @@ def test_a_page_of_the_course_has_an_end(page, on_page):
         """() => {
           for (const cell of document.querySelectorAll("article div.cell"))
             if (/^answer\\(/m.test(cell.textContent)) cell.remove();
-          for (const lead of document.querySelectorAll("article p.exercise"))
-            if (lead.textContent.includes("It answers.")) {
-              while (lead.nextElementSibling?.matches("p:not(.exercise), details"))
-                lead.nextElementSibling.remove();
+          for (const lead of document.querySelectorAll("article p"))
+            if (/^Exercise \\d+ .*It answers\\./.test(lead.textContent)) {
+              const isPart = next =>
+                next?.matches("p, details") && !/^Exercise/.test(next.textContent);
+              while (isPart(lead.nextElementSibling)) lead.nextElementSibling.remove();
               lead.remove();
             }
         }"""
