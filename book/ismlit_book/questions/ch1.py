@@ -42,8 +42,8 @@ QUESTIONS = {
         feedback={
             "a": "a sample of the same class should come near: its weight is positive.",
             "b": "then all pairs would attract each other, and one point would be the best image.",
-            "c": "two samples of different classes add a negative term, which is least where the "
-            "kernel between them is near 0, that is, where they are far apart.",
+            "c": "two samples of different classes lower the sum, and least where the kernel "
+            "between them is near 0, that is, where they are far apart.",
         },
     ),
 }

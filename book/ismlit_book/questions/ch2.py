@@ -94,8 +94,8 @@ QUESTIONS = {
     "ch2/shuffles": Choice(
         right="b",
         feedback={
-            "a": "then a test with few shuffles would be certain; the order that was observed is "
-            "one of those that are counted.",
+            "a": "then even a single shuffle could give p = 0; the observed order is counted as "
+            "well, above and below the line.",
             "b": "the order that was observed has the highest of 100 values, which has a chance of "
             "at most 1 in 100 under independence.",
             "c": "the shuffled values take the place of the distribution, for every kernel and "
