@@ -256,7 +256,15 @@ def test_a_draw_of_the_starts_is_recomputed(solver, seed):
     assert found["quality"] == pytest.approx(row["quality"][seed], abs=1e-3)
 
 
-@pytest.mark.parametrize(("name", "seed"), [("narrow", 3), ("labels", 7), ("columns", 11)])
+SLOW_DRAWS = [("arms", 2), ("bands", 4), ("rises, blobs", 8), ("depth, breast cancer", 6)]
+QUICK_DRAWS = [("narrow", 3), ("labels", 7), ("columns", 11), ("rises, circles", 5)]
+QUICK_DRAWS += [("depth, wine", 9), ("light", 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [*QUICK_DRAWS, *(pytest.param(*d, marks=pytest.mark.slow) for d in SLOW_DRAWS)],
+)
 def test_a_draw_of_the_course_is_recomputed(name, seed):
     row = stored("draws", experiment=name)
     for quantity, value in draws.one(name, seed).items():
