@@ -67,6 +67,9 @@ class DaskRows:
         Draws the sample by row numbers, so that it does not depend on the chunks.
     """
 
+    blocks: Any
+    V: np.ndarray | None
+
     def __init__(
         self,
         X: Any,
@@ -77,9 +80,6 @@ class DaskRows:
     ) -> None:
         self.blocks = _fused_with_reads(zip(X.to_delayed().ravel(), y.to_delayed().ravel()))
         self._first_visit(X.chunks[0], dtype, cuts, random_state)
-
-    blocks: Any
-    V: np.ndarray | None
 
     def _first_visit(
         self, lengths: Sequence[int], dtype: DTypeLike, cuts: np.ndarray | None, random_state: Seed

@@ -98,10 +98,11 @@ def columns(seed):
 
 
 def _agreements(found, y):
-    return {
-        name: round(float(normalized_mutual_info_score(y, clusters)), 4)
-        for name, clusters in found.items()
-    }
+    return {name: _agreement(clusters, y) for name, clusters in found.items()}
+
+
+def _agreement(clusters, y):
+    return round(float(normalized_mutual_info_score(y, clusters)), 4)
 
 
 def exclusive_or(n, random_state):
@@ -239,9 +240,6 @@ def light(seed):
     }
 
 
-EXPERIMENTS = {"narrow": narrow, "labels": labels, "columns": columns, "arms": arms}
-
-
 def faces(share, seed):
     """NMI of a second clustering of the faces with persons and directions, both fits drawn anew."""
     face = load_face()
@@ -252,9 +250,10 @@ def faces(share, seed):
     options = dict(kernel=Gaussian(0.7 * median_distance(X)), n_vectors=4, tol=1e-4)
     way = KDAC(4, 8, **options, random_state=seed).fit(X, who.labels_)
     known = {"person": face.target[rows], "direction": face.pose[rows]}
-    return {name: _agreements({name: way.labels_}, labels)[name] for name, labels in known.items()}
+    return {name: _agreement(way.labels_, labels) for name, labels in known.items()}
 
 
+EXPERIMENTS = {"narrow": narrow, "labels": labels, "columns": columns, "arms": arms}
 EXPERIMENTS |= {"bands": bands, "light": light}
 EXPERIMENTS |= {"faces": partial(faces, 1.0), "faces, three quarters": partial(faces, 0.75)}
 EXPERIMENTS |= {f"rises, {kind}": partial(rises, kind) for kind in KINDS}

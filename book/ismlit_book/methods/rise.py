@@ -132,10 +132,10 @@ def rise(X, y, asked=(0.3, 0.6, 0.9, 0.99, 0.999), *, first=None, narrow=0.1, so
     check_classification_targets(y)
     kept = _distinct(X, y)
     asked = _rising(asked, first)
-    Y, ideal = one_hot(y), ideal_hsic(y)
+    Y, G = one_hot(y), label_gamma(y).to_dense() / ideal_hsic(y)
     sigma = narrow * median_distance(X)
     if first is not None:
-        sigma = _bandwidth(first * ideal, X, y, "layer 1")
+        sigma = _bandwidth(first, X, y, G, "layer 1")
     layers, Z, W_inner = [], X, np.eye(X.shape[1])
     for layer, h in enumerate([*asked[1:], None], 1):
         K = Gaussian(sigma).f(cdist(Z, Z, "sqeuclidean"))
@@ -148,7 +148,7 @@ def rise(X, y, asked=(0.3, 0.6, 0.9, 0.99, 0.999), *, first=None, narrow=0.1, so
                 "of H*: H is to rise, so ask for more, or for less of the layer before"
             )
         Z, W_inner = _interpolated(K, Y, kept, X) if layer == 1 else _class_sums(K, Y)
-        sigma = _bandwidth(h * ideal, Z, y, f"layer {layer + 1}")
+        sigma = _bandwidth(h, Z, y, G, f"layer {layer + 1}")
     return _rise(layers, _solve(X, y) if solved else None)
 
 
@@ -187,9 +187,9 @@ def _rising(asked, first):
     return np.r_[np.nan if first is None else first, later]
 
 
-def _bandwidth(h, Z, y, name):
-    """The narrowest bandwidth at which Tr(Gamma K) is h: first on a grid, then as a root."""
-    squares, G = cdist(Z, Z, "sqeuclidean"), label_gamma(y).to_dense()
+def _bandwidth(h, Z, y, G, name):
+    """The narrowest bandwidth at which Tr(GK), G = Gamma / H*, is h: on a grid, then as a root."""
+    squares = cdist(Z, Z, "sqeuclidean")
 
     def above(sigma):
         return np.sum(G * np.exp(-squares / (2 * sigma**2))) - h
@@ -199,10 +199,9 @@ def _bandwidth(h, Z, y, name):
     values = np.array([above(sigma) for sigma in widths])
     passed = np.flatnonzero(np.diff(values > 0))
     if not len(passed):
-        most, ideal = h + values.max(), ideal_hsic(y)
         raise ValueError(
-            f"{name} is asked for {h / ideal:.4f}, but no bandwidth gives it more than "
-            f"{most / ideal:.4f} of H*: ask for less of it"
+            f"{name} is asked for {h:.4f}, but no bandwidth gives it more than "
+            f"{h + values.max():.4f} of H*: ask for less of it"
         )
     low, high = widths[passed[0]], widths[passed[0] + 1]
     return brentq(above, low, high, xtol=1e-15 * high)
