@@ -47,9 +47,9 @@ class KDAC(ClusteringIKDR):
     bandwidth : float, str or function, default="silhouette"
         As for `UnsupervisedIKDR`, but "silhouette" goes from the widest to the narrowest of its
         nine bandwidths, each also from where the one before ended, and W starts there.
-    weight : float, default=2.0
+    penalty : float, default=2.0
         How much the known clustering is avoided, at least 0. The papers' lambda is
-        ``weight / ||HY||_2^2``, which is ``weight k / n`` for k balanced classes.
+        ``penalty / ||HY||_2^2``, which is ``penalty k / n`` for k balanced classes.
     n_vectors : int, optional
         Columns of U. When None, n_clusters - 1, since k groups differ in k - 1 centred columns.
         The thesis takes n_clusters, which rewards one group more than is asked for.
@@ -84,9 +84,9 @@ class KDAC(ClusteringIKDR):
     quality_ : float
         Tr(U'QU), the thesis's CQ: at most n_vectors, and near it also when the bandwidth is far
         too small.
-    novelty_ : float
+    known_nmi_ : float
         Normalised mutual information of ``labels_`` and the known labels (the largest, if there
-        are several). 0 is entirely new. NaN without y.
+        are several): 0 for a clustering that is entirely new, 1 for the known one. NaN without y.
     W_ : array of shape (n_features, n_components)
         Orthonormal columns; the largest entry of each is positive.
     mean_, kernel_, converged_, feature_importances_, tried_, n_iter_, history_, result_ : object
@@ -112,7 +112,7 @@ class KDAC(ClusteringIKDR):
 
     Notes
     -----
-    Maximises ``Tr(U'QU) - weight Tr(F'QF)`` over orthonormal U and W, one after the other, where
+    Maximises ``Tr(U'QU) - penalty Tr(F'QF)`` over orthonormal U and W, one after the other, where
     ``Q = H D^(-1/2) K_XW D^(-1/2) H`` and D = diag(K_XW 1). F holds the centred labels, scaled to
     spectral norm 1. The published alternation holds D fixed while W moves, and its objective may
     fall; here it never does. How time grows with the rows says `UnsupervisedIKDR`.
@@ -132,12 +132,12 @@ class KDAC(ClusteringIKDR):
     >>> X, known, other = make_four_gaussians(random_state=0)
     >>> model = KDAC(2, bandwidth=1.0, random_state=0).fit(scale(X), known)
     >>> agreement = normalized_mutual_info_score(other, model.labels_)
-    >>> round(float(agreement), 2), round(float(model.novelty_), 2)
+    >>> round(float(agreement), 2), round(float(model.known_nmi_), 2)
     (1.0, 0.0)
     """
 
     quality_: float
-    novelty_: float
+    known_nmi_: float
     _glimpse, _follows = SHORT_CLIMB, True  # a narrow kernel alone has many poor maxima
 
     def __init__(
@@ -147,7 +147,7 @@ class KDAC(ClusteringIKDR):
         kernel: str | Kernel = "gaussian",
         *,
         bandwidth: float | str | Callable[[np.ndarray], float] = "silhouette",
-        weight: float = 2.0,
+        penalty: float = 2.0,
         n_vectors: int | None = None,
         normalize: str = "centred",
         init: str | ArrayLike = "taylor",
@@ -163,7 +163,7 @@ class KDAC(ClusteringIKDR):
         self.n_components = n_components
         self.kernel = kernel
         self.bandwidth = bandwidth
-        self.weight = weight
+        self.penalty = penalty
         self.n_vectors = n_vectors
         self.normalize = normalize
         self.init = init
@@ -203,18 +203,18 @@ class KDAC(ClusteringIKDR):
         known = None if y is None else clusterings(y, len(X))
         self._fit(
             X,
-            guide=None if y is None else to_differ_from(known, self.weight),
+            guide=None if y is None else to_differ_from(known, self.penalty),
             columns=self.n_vectors or max(self.n_clusters - 1, 1),
         )
         problem, found = self.solved()
-        if known is not None and self.weight and len(found.W) == found.W.shape[1]:
+        if known is not None and self.penalty and len(found.W) == found.W.shape[1]:
             warn(
                 f"X varies in {len(found.W)} directions, and W keeps every one, so the known "
                 "clustering cannot be avoided; ask for fewer components",
             )
         alone = JointProblem(problem.X, self.kernel_, self.normalize)
         self.quality_ = alone.given(self.embedding_).objective(found.W)
-        self.novelty_ = np.nan if y is None else novelty(self.labels_, known)
+        self.known_nmi_ = np.nan if y is None else nmi_with_known(self.labels_, known)
         return self
 
     def _held(self, tried, found):
@@ -224,7 +224,7 @@ class KDAC(ClusteringIKDR):
         return min(self.n_clusters, max(rank - 1, 1))  # all would leave nothing to choose
 
 
-def novelty(labels: Any, y: Any) -> float:
+def nmi_with_known(labels: Any, y: Any) -> float:
     """Measure how much a clustering has in common with known ones.
 
     Parameters
@@ -242,11 +242,11 @@ def novelty(labels: Any, y: Any) -> float:
 
     Examples
     --------
-    >>> from ismlit.estimators.kdac import novelty
+    >>> from ismlit.estimators.kdac import nmi_with_known
     >>> known = [0, 0, 1, 1]
-    >>> round(float(novelty(["a", "a", "b", "b"], known)), 2)
+    >>> round(float(nmi_with_known(["a", "a", "b", "b"], known)), 2)
     1.0
-    >>> round(float(novelty(["a", "b", "a", "b"], known)), 2)
+    >>> round(float(nmi_with_known(["a", "b", "a", "b"], known)), 2)
     0.0
     """
     known = clusterings(y, len(labels))
@@ -281,14 +281,14 @@ def clusterings(y: Any, n: int) -> np.ndarray:
     return np.column_stack([np.unique(read_labels(c), return_inverse=True)[1] for c in columns])
 
 
-def to_differ_from(known: Any, weight: float) -> Gamma:
+def to_differ_from(known: Any, penalty: float) -> Gamma:
     """Return the part of Gamma that penalises known clusterings.
 
     Parameters
     ----------
     known : array of shape (n, m)
         The clusterings, one a column.
-    weight : float
+    penalty : float
         How much they are avoided.
 
     Returns
@@ -296,5 +296,5 @@ def to_differ_from(known: Any, weight: float) -> Gamma:
     Gamma
         With negative weights s.
     """
-    first, *others = (guidance_gamma(column, -weight) for column in known.T)
+    first, *others = (guidance_gamma(column, -penalty) for column in known.T)
     return sum(others, start=first)

@@ -109,6 +109,7 @@ PARAMETERS = {
     "normalize": one_of(*NORMALIZE),
     "ridge": rule(POSITIVE, one_of("auto")),
     "random_features": rule(WHOLE, NONE),
+    "penalty": NOT_NEGATIVE,
     "weight": NOT_NEGATIVE,
     "n_jobs": rule(ANY_WHOLE, NONE),
     "callback": rule(FUNCTION, NONE),

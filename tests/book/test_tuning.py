@@ -24,7 +24,7 @@ def views():
 
 def test_search_follows_its_rule(views):
     X, known, other = views
-    options = dict(sigmas=(0.1, 1.0, 4.0), weights=(1.0, 4.0), random_state=0)
+    options = dict(sigmas=(0.1, 1.0, 4.0), penalties=(1.0, 4.0), random_state=0)
     found = search(X, known, 2, **options)
     rows = found.rows
     assert len(rows) == 6 and found.best == np.argmax([row["silhouette"] for row in rows])
@@ -50,7 +50,7 @@ def test_the_bound_is_that_of_the_frozen_problem(views, q):
     """(3.10) by two loops over the pairs, its gap between W and what is off W."""
     X, known, _ = views
     X, known = X[:30], known[:30]
-    options = dict(n_components=q, sigmas=[1.0], weights=[2.0], random_state=0)
+    options = dict(n_components=q, sigmas=[1.0], penalties=[2.0], random_state=0)
     row = search(X, known, 2, **options)
     W, model = row.model.W_, row.model
     K = gram(Gaussian(1.0), X, W)
@@ -96,13 +96,13 @@ def test_thesis_rule_keeps_q_where_the_bound_is_met():
     rng = np.random.default_rng(0)
     X = np.c_[6.0 * (np.arange(60) % 2), rng.standard_normal(60), rng.standard_normal(60)]
     known = np.arange(60) // 2 % 2
-    found = search(X, known, 2, n_components=1, sigmas=[40.0], weights=[0.0], rule="thesis")
+    found = search(X, known, 2, n_components=1, sigmas=[40.0], penalties=[0.0], rule="thesis")
     assert found.chosen["bound"] >= 1 and found.model.W_.shape == (3, 1)
 
 
 def test_search_in_parallel_is_the_same_and_leaves_warnings_alone(views):
     X, known, _ = views
-    options = dict(sigmas=(1.0, 4.0), weights=(1.0,), random_state=0)
+    options = dict(sigmas=(1.0, 4.0), penalties=(1.0,), random_state=0)
     before = list(warnings.filters)
     alone, both = (search(X, known, 2, n_jobs=jobs, **options) for jobs in (None, 2))
     assert list(warnings.filters) == before
@@ -114,14 +114,14 @@ def test_search_in_parallel_is_the_same_and_leaves_warnings_alone(views):
 
 def test_default_bandwidths_are_halves_of_the_median(views):
     X, known, _ = views
-    found = search(X, known, 2, weights=[2.0], random_state=0)
+    found = search(X, known, 2, penalties=[2.0], random_state=0)
     sigmas = np.array([row["sigma"] for row in found.rows])
     assert_allclose(sigmas / median_distance(X), 2.0 ** np.arange(1, -6, -1), rtol=1e-12)
 
 
 def test_search_skips_what_cannot_be_fitted_and_refuses_nonsense(views):
     X, known, _ = views
-    found = search(X, known, 2, sigmas=[1e9, 1.0, 1e-9], weights=[2.0], random_state=0)
+    found = search(X, known, 2, sigmas=[1e9, 1.0, 1e-9], penalties=[2.0], random_state=0)
     assert [row["sigma"] for row in found.rows] == [1.0]
     for change, words in (
         (dict(y=None), "needs a known clustering"),
@@ -135,6 +135,6 @@ def test_search_skips_what_cannot_be_fitted_and_refuses_nonsense(views):
 
 def test_agreement_by_alignment_does_not_grow_as_sigma_shrinks(views):
     X, known, _ = views
-    found = search(X, known, 2, sigmas=(0.02, 1.0), weights=(2.0,), random_state=0)
+    found = search(X, known, 2, sigmas=(0.02, 1.0), penalties=(2.0,), random_state=0)
     tiny, fit = found.rows[0], found.rows[1]
     assert tiny["quality"] > fit["quality"] and tiny["alignment"] < fit["alignment"]

@@ -253,7 +253,7 @@ def test_labels_of_any_integer_type(kind):
     assert nameless is None if kind == "bool" else nameless == -1
     assert SupervisedIKDR(1, ridge=np.inf).fit(X, y).classes_.dtype == kind
     assert KernelDependenceNetwork().fit(X, y).predict(X).dtype == kind
-    assert 0 <= KDAC(2, 2, bandwidth="median", random_state=0).fit(X, y).novelty_ <= 1
+    assert 0 <= KDAC(2, 2, bandwidth="median", random_state=0).fit(X, y).known_nmi_ <= 1
 
 
 def test_a_column_of_float_labels_with_gaps_is_labels(wine):

@@ -9,7 +9,7 @@ from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ismlit import datasets
-from ismlit.estimators.kdac import KDAC, novelty
+from ismlit.estimators.kdac import KDAC, nmi_with_known
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian
 
@@ -37,7 +37,7 @@ def test_finds_the_other_view(views):
     X, known, other = views
     model = KDAC(2, bandwidth=1.0, random_state=0).fit(X, known)
     assert normalized_mutual_info_score(other, model.labels_) > 0.9  # one of 120 may be wrong
-    assert model.novelty_ < 0.05
+    assert model.known_nmi_ < 0.05
     assert np.diff(model.history_["objective"]).min() > -1e-9
     assert model.certificate().is_second_order
 
@@ -50,8 +50,8 @@ def test_without_the_known_clustering_it_would_be_found_again():
     options = dict(n_components=1, bandwidth=1.0, random_state=0)
     first = KDAC(2, **options).fit(X)
     second = KDAC(2, **options).fit(X, first.labels_)
-    assert novelty(first.labels_, a) > 0.95 and np.isnan(first.novelty_)
-    assert novelty(second.labels_, b) > 0.8 and second.novelty_ < 0.05
+    assert nmi_with_known(first.labels_, a) > 0.95 and np.isnan(first.known_nmi_)
+    assert nmi_with_known(second.labels_, b) > 0.8 and second.known_nmi_ < 0.05
 
 
 def test_several_known_clusterings():
@@ -60,12 +60,12 @@ def test_several_known_clusterings():
     X = np.c_[6 * bits, np.zeros(160)] + 0.5 * rng.standard_normal((160, 4))
     model = KDAC(2, 1, Gaussian(1.0), random_state=0).fit(X, bits[:, :2])
     assert normalized_mutual_info_score(bits[:, 2], model.labels_) > 0.9
-    assert model.novelty_ == novelty(model.labels_, bits[:, :2]) < 0.05
+    assert model.known_nmi_ == nmi_with_known(model.labels_, bits[:, :2]) < 0.05
 
 
 def test_quality_and_objective_are_the_traces_they_say(views):
     X, known, _ = views
-    model = KDAC(2, bandwidth=1.0, weight=0.7, random_state=0).fit(X, known)
+    model = KDAC(2, bandwidth=1.0, penalty=0.7, random_state=0).fit(X, known)
     K = gram(Gaussian(1.0), X, model.W_)
     D = K.sum(axis=1)
     H = np.eye(len(X)) - 1 / len(X)
@@ -79,13 +79,13 @@ def test_quality_and_objective_are_the_traces_they_say(views):
 def test_fit_predict_heeds_what_is_known(views):
     X, known, _ = views
     model = KDAC(2, bandwidth=1.0, random_state=0)
-    assert novelty(model.fit_predict(X, known), known) == model.novelty_ < 0.05
+    assert nmi_with_known(model.fit_predict(X, known), known) == model.known_nmi_ < 0.05
 
 
-def test_novelty_is_the_largest_agreement():
+def test_known_nmi_is_the_largest_agreement():
     labels, other = np.arange(8) % 2, np.arange(8) // 4
-    assert novelty(labels, np.c_[other, labels]) == pytest.approx(1.0)
-    assert novelty(labels, other) == pytest.approx(0.0)
+    assert nmi_with_known(labels, np.c_[other, labels]) == pytest.approx(1.0)
+    assert nmi_with_known(labels, other) == pytest.approx(0.0)
 
 
 def test_columns_of_u_are_those_asked_for(views):
@@ -98,7 +98,7 @@ def test_columns_of_u_are_those_asked_for(views):
 def test_nothing_to_avoid_is_no_warning(views):
     X, known, _ = views
     KDAC(2, 4, bandwidth=1.0, random_state=0).fit(X)
-    KDAC(2, 4, bandwidth=1.0, weight=0, random_state=0).fit(X, known)
+    KDAC(2, 4, bandwidth=1.0, penalty=0, random_state=0).fit(X, known)
     with pytest.warns(UserWarning, match="cannot be avoided"):
         KDAC(2, bandwidth=1.0, random_state=0).fit(X[:, :1], known)
 

@@ -341,7 +341,7 @@ def test_columns_of_numbers_and_of_words_are_known_together():
     known = np.empty((150, 2), dtype=object)
     known[:, 0], known[:, 1] = y, np.array(["a", "b"])[np.arange(150) % 2]
     model = KDAC(2, 2, bandwidth="median", random_state=0).fit(scale(X), known)
-    assert 0 <= model.novelty_ <= 1
+    assert 0 <= model.known_nmi_ <= 1
 
 
 # ---------------------------------------------------------------- what misled

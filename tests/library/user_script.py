@@ -33,9 +33,9 @@ from ismlit.kernels import Product
 X, y, plane = make_rings(200, random_state=0)
 
 # Parameters
-KDAC(n_clusters=3, weight=1.0, kernel=Gaussian(1.0), bandwidth=lambda X: 2.0)
+KDAC(n_clusters=3, penalty=1.0, kernel=Gaussian(1.0), bandwidth=lambda X: 2.0)
 KDAC(n_cluster=3)  # error: Unexpected keyword argument "n_cluster"
-KDAC(2, weight="much")  # error: incompatible type "str"
+KDAC(2, penalty="much")  # error: incompatible type "str"
 KernelDependenceNetwork(max_layers=2, class_weight={"a": 2.0})
 KernelDependenceNetwork(max_layer=2)  # error: Unexpected keyword argument "max_layer"
 SupervisedIKDR(2, kernel="linear", init="taylor")
@@ -55,7 +55,7 @@ reveal_type(model.W_)  # type: ndarray
 reveal_type(model.kernel_)  # type: Kernel
 reveal_type(model.converged_)  # type: bool
 reveal_type(model.history_)  # type: dict[str, .*ndarray
-reveal_type(model.novelty_)  # type: float
+reveal_type(model.known_nmi_)  # type: float
 reveal_type(model.fit_transform(X, y))  # type: ndarray
 reveal_type(model.fit_predict(X, y))  # type: ndarray
 reveal_type(model.predict(X))  # type: ndarray

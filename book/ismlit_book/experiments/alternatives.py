@@ -17,7 +17,7 @@ import numpy as np
 from ismlit import Gaussian, centre, datasets, one_hot
 from ismlit.bandwidth import SHARES, median_distance
 from ismlit.estimators.clusters import cluster_rows, embedding_silhouette
-from ismlit.estimators.kdac import KDAC, novelty
+from ismlit.estimators.kdac import KDAC, nmi_with_known
 from ismlit.geometry.frames import project_out
 from ismlit.grams import ConstantKernelError
 from ismlit.objectives.affinity import Affinity
@@ -200,7 +200,7 @@ def kdac_table(task, seed):
     """`KDAC` with sigma, lambda and q of Table 3.2."""
     kernel, weight, q = task.settings
     weight = weight * np.linalg.norm(centre(one_hot(task.known)), 2) ** 2
-    model = KDAC(task.k, q, kernel, weight=weight, random_state=seed)
+    model = KDAC(task.k, q, kernel, penalty=weight, random_state=seed)
     return [model.fit(task.X, task.known).labels_]
 
 
@@ -211,7 +211,7 @@ def simultaneous(make: Callable):
         found = make([len(np.unique(task.known)), task.k], seed).fit(task.X).labels_
         columns = found.reshape(len(task.X), -1).T
         whole = lambda labels: len(np.unique(labels)) == 1  # one cluster is no clustering
-        return sorted(columns, key=lambda labels: (whole(labels), novelty(labels, task.known)))
+        return sorted(columns, key=lambda labels: (whole(labels), nmi_with_known(labels, task.known)))
 
     return run
 
@@ -273,7 +273,7 @@ def one(name, method, count=None):
         found.append(
             {
                 "NMI": float(agreement[0]),
-                "novelty": float(novelty(candidates[0], task.known)),
+                "novelty": float(nmi_with_known(candidates[0], task.known)),
                 "best": float(max(agreement)),
                 "seconds": seconds,
             }

@@ -1,4 +1,4 @@
-"""Which bandwidth, weight and q for KDAC: a grid of fits, and the rules of section 3.5."""
+"""Which bandwidth, penalty and q for KDAC: a grid of fits, and the rules of section 3.5."""
 
 import warnings
 from dataclasses import dataclass, field
@@ -23,8 +23,8 @@ class Search:
     Attributes
     ----------
     rows : list of dict
-        One per pair: ``sigma``, ``weight``, ``quality``, ``novelty``, ``silhouette`` (of the labels
-        in the embedding; -1 where a cluster is tiny), ``alignment``, ``bound``
+        One per pair: ``sigma``, ``penalty``, ``quality``, ``known_nmi``, ``silhouette`` (of the
+        labels in the embedding; -1 where a cluster is tiny), ``alignment``, ``bound``
         (the left side of (3.10) over its right side: met from 1 on; negative where W is not the
         dominant eigenspace of Phi), ``q by gap`` (the q at which the eigengap (3.11) of Phi is
         widest, among its positive eigenvalues: directions that do harm are not to be kept),
@@ -40,7 +40,7 @@ class Search:
     >>> from ismlit.datasets import make_four_gaussians
     >>> from ismlit_book.methods.tuning import search
     >>> X, known, _ = make_four_gaussians(100, random_state=0)
-    >>> found = search(scale(X), known, sigmas=[0.5, 1.0], weights=[2.0], random_state=0)
+    >>> found = search(scale(X), known, sigmas=[0.5, 1.0], penalties=[2.0], random_state=0)
     >>> found.chosen["sigma"], [round(float(row["silhouette"]), 2) for row in found.rows]
     (0.5, [0.93, 0.86])
     """
@@ -56,13 +56,13 @@ class Search:
 
 
 CRITERIA = ("silhouette", "alignment", "thesis")
-WEIGHTS = (0.5, 2.0, 8.0)
+PENALTIES = (0.5, 2.0, 8.0)
 
 
 def search(
-    X, y, n_clusters=2, *, sigmas=None, weights=WEIGHTS, rule="silhouette", n_jobs=None, **options
+    X, y, n_clusters=2, *, sigmas=None, penalties=PENALTIES, rule="silhouette", n_jobs=None, **options
 ):
-    """Fit `ismlit.KDAC` with a Gaussian kernel over a grid of bandwidths and weights, and choose.
+    """Fit `ismlit.KDAC` with a Gaussian kernel over a grid of bandwidths and penalties, and choose.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def search(
         As for `ismlit.KDAC`, which takes its other parameters from here.
     sigmas : sequence of float, optional
         In units of X; by default the median distance times 2, 1, 1/2, ..., 1/32.
-    weights : sequence of float, default=(0.5, 2, 8)
+    penalties : sequence of float, default=(0.5, 2, 8)
     rule : {"silhouette", "alignment", "thesis"}
         "silhouette": the labels that stand apart best in the embedding U, as `KDAC` itself chooses.
         "alignment": the largest normalised HSIC (eq-6.14) of the kernel with the
@@ -115,13 +115,13 @@ def search(
     X = check_array(X, dtype=FLOATS, ensure_min_samples=2, ensure_min_features=2)
     known = clusterings(y, len(X))
     sigmas = median_distance(X) * 2.0 ** np.arange(1, -6, -1) if sigmas is None else sigmas
-    sigmas, weights = np.atleast_1d(sigmas), np.atleast_1d(weights)
-    if not (sigmas.size and weights.size):
-        raise ValueError("sigmas and weights must hold at least one number each")
+    sigmas, penalties = np.atleast_1d(sigmas), np.atleast_1d(penalties)
+    if not (sigmas.size and penalties.size):
+        raise ValueError("sigmas and penalties must hold at least one number each")
     calls = (
-        delayed(_tried)(KDAC(n_clusters, bandwidth=float(s), weight=w, **options), X, known)
+        delayed(_tried)(KDAC(n_clusters, bandwidth=float(s), penalty=w, **options), X, known)
         for s in sigmas
-        for w in weights
+        for w in penalties
     )
     found = [pair for pair in Parallel(n_jobs)(calls) if pair is not None]
     if not found:
@@ -155,7 +155,7 @@ def _tried(model, X, known):
 def _row(model, X, known):
     """What `Search` reports of a fitted model."""
     W, centred = model.W_, X - model.mean_
-    guide = to_differ_from(known, model.weight)
+    guide = to_differ_from(known, model.penalty)
     problem = JointProblem(centred, model.kernel_, "centred", guide).given(model.embedding_)
     frozen = problem.frozen(W)
     phi = frozen.phi(W)
@@ -167,9 +167,9 @@ def _row(model, X, known):
     agreement = [normalized_hsic(K, column) for column in (model.labels_, *known.T)]
     return {
         "sigma": model.kernel_.sigma,
-        "weight": float(model.weight),
+        "penalty": float(model.penalty),
         "quality": float(model.quality_),
-        "novelty": float(model.novelty_),
+        "known_nmi": float(model.known_nmi_),
         "silhouette": float(embedding_silhouette(model.embedding_, model.labels_)),
         "alignment": float(agreement[0] - max(agreement[1:])),
         "bound": float(bound.left / bound.right),
