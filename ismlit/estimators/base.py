@@ -13,7 +13,6 @@ from typing import ParamSpec, Self, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ismlit.estimators.collections import is_blocks
 from ismlit.estimators.linear import LinearReduction, column_std
 from ismlit.estimators.validation import (
     check_units,
@@ -93,10 +92,7 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
         except BaseException as error:  # KeyboardInterrupt included
             state.clear()
             state.update(before)
-            X = args[1] if len(args) > 1 else kwargs.get("X")
-            y = args[2] if len(args) > 2 else kwargs.get("y")
-            if not is_blocks(X, y):
-                explain_column(X, error)
+            explain_column(args[1] if len(args) > 1 else kwargs.get("X"), error)
             raise
 
     return guarded

@@ -1,4 +1,4 @@
-"""Rows in blocks as X and y: which estimators take Dask collections, and how they are fitted.
+"""Dask collections as X and y: which estimators take Dask collections, and how they are fitted.
 
 `SupervisedIKDR` and `ResponseIKDR` are fitted where the blocks are, if they have random features.
 A fitted estimator transforms and predicts new rows block by block, lazily. All else is refused,
@@ -8,7 +8,7 @@ since scikit-learn's checks would gather a collection into memory. Dask is impor
 from __future__ import annotations
 
 import copy
-from functools import partial, wraps
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ismlit.estimators.validation import refuse_dates
 from ismlit.geometry.span import directions_of
 from ismlit.kernels import Gaussian
-from ismlit.objectives.blocks import (
-    SLICE_VALUES,
-    DaskRows,
-    IterableRows,
-    drawn_rows,
-    drawn_values,
-)
+from ismlit.objectives.blocks import DaskRows, drawn_values
 from ismlit.objectives.class_sums import ClassGamma, by_class, class_table
 from ismlit.objectives.features import FeatureProblem, even_frequencies, waves
 from ismlit.targets import check_label_count, read_response
@@ -53,30 +47,6 @@ def is_collection(data):
         True if it is one.
     """
     return hasattr(data, "__dask_graph__")
-
-
-def is_blocks(X, y=None):
-    """Say whether X gives blocks (X, y) of rows, one after the other.
-
-    Parameters
-    ----------
-    X : object
-        What was given.
-    y : object, optional
-        The blocks have the targets, so that there are none apart.
-
-    Returns
-    -------
-    bool
-        True if it is an iterable of such pairs, or an iterator, which `fit_collections` refuses.
-    """
-    if y is not None or not hasattr(X, "__iter__") or hasattr(X, "shape"):
-        return False
-    if iter(X) is X:
-        return True
-    first = next(iter(X), None)
-    is_pair = isinstance(first, tuple | list) and len(first) == 2
-    return is_pair and getattr(first[0], "ndim", 0) == 2
 
 
 class TakesCollections:
@@ -318,10 +288,10 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
     ----------
     estimator : estimator
         What is fitted.
-    X : Dask collection of shape (n_samples, n_features), or iterable of blocks (X, y)
+    X : Dask collection of shape (n_samples, n_features)
         Samples in rows.
-    y : Dask collection of shape (n_samples,), or None
-        The targets, where the blocks do not have them.
+    y : Dask collection of shape (n_samples,)
+        The targets.
     sample_weight : object, optional
         Refused if given.
     slice_starts : callable, optional
@@ -352,25 +322,19 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
         )
     if estimator.random_features is None:
         raise ValueError(
-            f"{type(estimator).__name__} takes Dask collections, and other rows in blocks, only "
+            f"{type(estimator).__name__} takes Dask collections only "
             "with random features, which need no pairs of rows: set random_features=256"
         )
     seed = check_random_state(estimator.random_state or 0).randint(2**31 - 1)
-    if not is_collection(X):
-        lengths, dtype = _checked_lengths(estimator, X)
-        make_rows = partial(IterableRows, X, lengths, dtype)
-        draw_values = lambda: _drawn_from_blocks(X, lengths, seed)
-    else:
-        X, y, dtype = as_arrays(estimator, X, y, reset=True)
-        make_rows = partial(DaskRows, X, y, dtype)
-        draw_values = lambda: drawn_values(y, seed)
+    X, y, dtype = as_arrays(estimator, X, y, reset=True)
     if slice_starts is None:
-        rows = make_rows(random_state=seed)
+        rows = DaskRows(X, y, dtype, random_state=seed)
         check_label_count(rows.classes, rows.n)
         estimator.classes_ = rows.classes
     else:
-        estimator.slices_ = slice_starts(read_response(draw_values()), estimator.n_slices)
-        rows = make_rows(estimator.slices_, seed)
+        values = read_response(drawn_values(y, seed))
+        estimator.slices_ = slice_starts(values, estimator.n_slices)
+        rows = DaskRows(X, y, dtype, estimator.slices_, seed)
     estimator.mean_ = rows.mean.astype(rows.dtype)
     estimator._std = np.sqrt(np.diag(rows.scatter) / rows.n)
     q = estimator._choose_components(directions_of(rows.scatter), rows.X)
@@ -389,35 +353,6 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
     estimator._solve(problem, q)
     estimator._solved = None  # it would keep the blocks alive
     return estimator
-
-
-def _checked_lengths(estimator, blocks):
-    """How many rows each block has, and the precision of the first; every block is checked."""
-    if iter(blocks) is blocks:
-        raise ValueError(
-            f"{type(estimator).__name__} was given a {type(blocks).__name__}, which gives its "
-            "blocks once, and a fit visits them in every step: give a list of them, or an object "
-            "whose __iter__ begins anew"
-        )
-    lengths = []
-    for number, (x, y) in enumerate(blocks):
-        if not number:
-            dtype = validate_data(estimator, x[:2], dtype=FLOATS).dtype
-        if x.shape[1] != estimator.n_features_in_ or np.shape(y) != (len(x),):
-            raise ValueError(
-                f"block {number} has X of shape {x.shape} and y of shape {np.shape(y)}: each must "
-                f"have the {estimator.n_features_in_} columns of the first, and one value a row"
-            )
-        lengths.append(len(x))
-    if sum(lengths) < 2:
-        raise ValueError(f"the blocks have {sum(lengths)} rows, and at least 2 are needed")
-    return lengths, dtype
-
-
-def _drawn_from_blocks(blocks, lengths, seed):
-    """Some values of the targets, as `drawn_values` draws them."""
-    drawn = drawn_rows(lengths, SLICE_VALUES, seed)
-    return np.concatenate([np.asarray(y)[rows] for (_, y), rows in zip(blocks, drawn)])
 
 
 def score_collections(estimator, X, y, sample_weight=None, features=512):

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from ismlit.dependence import gram_of_labels
 from ismlit.estimators.base import all_or_nothing
-from ismlit.estimators.collections import fit_collections, is_blocks, is_collection
+from ismlit.estimators.collections import fit_collections, is_collection
 from ismlit.estimators.dependent import COMPONENTS, DependentIKDR
 from ismlit.estimators.linear import FLOATS, column_std
 from ismlit.estimators.parameters import NONE, check_parameters, is_integer_at_least, rule
@@ -91,10 +91,10 @@ class ResponseIKDR(DependentIKDR):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), or iterable of blocks
-            As for `SupervisedIKDR`.
+        X : array of shape (n_samples, n_features)
+            Samples in rows; with random features a Dask collection, too.
         y : array of shape (n_samples,) or (n_samples, n_responses)
-            None where the blocks have it.
+            The responses.
         sample_weight : array of shape (n_samples,), optional
             At least 0. A row of weight 2 counts as two rows that coincide.
 
@@ -117,7 +117,7 @@ class ResponseIKDR(DependentIKDR):
         """
         check_parameters(self, n_components=COMPONENTS, n_slices=rule(SLICES, NONE))
         self._weighted = sample_weight is not None
-        if is_collection(X) or is_blocks(X, y):
+        if is_collection(X):
             return fit_collections(self, X, y, sample_weight, slice_starts)
         y = None if y is None else read_response(y)
         rows, target = validate_data(

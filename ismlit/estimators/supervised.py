@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from ismlit.dependence import gram_of_labels
 from ismlit.estimators.base import all_or_nothing
-from ismlit.estimators.collections import fit_collections, is_blocks, is_collection
+from ismlit.estimators.collections import fit_collections, is_collection
 from ismlit.estimators.dependent import COMPONENTS, DependentIKDR
 from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import DICT, NONE, check_parameters, one_of, rule
@@ -65,13 +65,13 @@ class SupervisedIKDR(DependentIKDR):
         `ridge` times the number of rows; 0.01 is usual, and its limit for infinity is HSIC. It
         finds more where columns interact, and over-fits where rows are few. "auto": 0.01 if five
         nearest neighbours in the projection of held-out rows prefer it by a standard error over
-        three thirds; else, with fewer than 60 rows, and with random features or rows in blocks,
-        infinity. It takes about twice the time of infinity.
+        three thirds; else, with fewer than 60 rows, and with random features, infinity. It takes
+        about twice the time of infinity.
     random_features : int, optional
         Replace the Gaussian kernel by so many random features: time linear in the samples. X may
         then be a numpy.memmap of more rows than memory holds, or X and y Dask collections, whose
-        blocks are added up where they are, or come as pairs of blocks; see the notes. Such an X is
-        not copied: `certificate` reads it again, so leave it as it is.
+        blocks are added up where they are; see the notes. Such an X is not copied: `certificate`
+        reads it again, so leave it as it is.
     tol : float, default=1e-6
         Largest first-order residual, relative to the gradient's matrix Phi, at which the solver
         stops; see `ismlit.ism`.
@@ -144,10 +144,8 @@ class SupervisedIKDR(DependentIKDR):
     blocks that are not persisted are read again in every step. `transform` and `score` take Dask
     collections, too; `transform` is lazy, with the same chunks of rows. To be able to go on after
     the client is lost, let `callback` save W, and pass it as `init`.
-
-    Rows that another library holds (row groups of a Parquet file, batches of Ray, partitions of
-    Spark) come as one object: a list of pairs (X, y) of arrays or tables, or any object whose
-    ``__iter__`` gives these blocks anew, since each step visits them once.
+    Rows that another library holds (batches of Ray, partitions of Spark) become a Dask array by
+    ``dask.array.from_delayed``.
 
     References
     ----------
@@ -187,10 +185,10 @@ class SupervisedIKDR(DependentIKDR):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), or iterable of blocks
-            Pairs (X, y) of some rows each, with random features; see the notes.
+        X : array of shape (n_samples, n_features)
+            Samples in rows; with random features a Dask collection, too.
         y : array of shape (n_samples,)
-            Class labels, numbers or words. None where the blocks have them.
+            Class labels, numbers or words.
         sample_weight : array of shape (n_samples,), optional
             At least 0. A row of weight 2 counts as two rows that coincide.
 
@@ -212,7 +210,7 @@ class SupervisedIKDR(DependentIKDR):
         """
         check_parameters(self, n_components=COMPONENTS, class_weight=CLASS_WEIGHT)
         self._weighted = sample_weight is not None
-        if is_collection(X) or is_blocks(X, y):
+        if is_collection(X):
             return fit_collections(self, X, y, sample_weight)
         y = None if y is None else class_labels(y)
         rows, labels = validate_data(self, X, y, dtype=FLOATS, ensure_min_samples=2)

@@ -1,7 +1,6 @@
-"""Sums over the rows of each class, of Dask collections and of blocks that come one by one.
+"""Sums over the rows of each class of Dask collections, taken where their blocks are.
 
-`DaskRows` takes them where the blocks are, `IterableRows` from an object that gives one block
-after the other; both are visited as the rows of an array are (`ismlit.objectives.class_sums`).
+`DaskRows` is visited as the rows of an array are (`ismlit.objectives.class_sums`).
 """
 
 from __future__ import annotations
@@ -79,13 +78,8 @@ class DaskRows:
         random_state: Seed = 0,
     ) -> None:
         self.blocks = _fused_with_reads(zip(X.to_delayed().ravel(), y.to_delayed().ravel()))
-        self._first_visit(X.chunks[0], dtype, cuts, random_state)
-
-    def _first_visit(
-        self, lengths: Sequence[int], dtype: DTypeLike, cuts: np.ndarray | None, random_state: Seed
-    ) -> None:
-        self.dtype, self.cuts, self.V, self.n = dtype, cuts, None, sum(lengths)
-        drawn = drawn_rows(lengths, SAMPLE_ROWS, random_state)
+        self.dtype, self.cuts, self.V, self.n = dtype, cuts, None, len(X)
+        drawn = drawn_rows(X.chunks[0], SAMPLE_ROWS, random_state)
         first = self._reduced(first_visit, merge_moments, each=drawn)
         self.classes, self.sizes, self.sums, self.scatter, self.X, y = first
         self.codes = codes_of(y, self.classes)[0]
@@ -179,54 +173,6 @@ class DaskRows:
         """
         total = weights[0] * self.scatter
         return np.asarray(total if self.V is None else self.V.T @ total @ self.V)
-
-
-class IterableRows(DaskRows):
-    """The rows of blocks (X, y) that an object gives anew each time it is iterated over.
-
-    Parameters
-    ----------
-    blocks : iterable of pairs of arrays
-        The blocks.
-    lengths : list of int
-        Their rows.
-    dtype, cuts, random_state
-        As for `DaskRows`.
-    """
-
-    def __init__(
-        self,
-        blocks: Iterable[Block],
-        lengths: list[int],
-        dtype: DTypeLike,
-        cuts: np.ndarray | None = None,
-        random_state: Seed = 0,
-    ) -> None:
-        self.blocks, self.lengths = blocks, lengths
-        self._first_visit(lengths, dtype, cuts, random_state)
-
-    def _reduced(
-        self,
-        function: Callable[..., T],
-        combine: Callable[[list[T]], T],
-        *arguments: object,
-        each: list[np.ndarray] | None = None,
-    ) -> T:
-        shared, seen = (self.dtype, self.cuts, *arguments), list[int]()
-        total: T | None = None
-        for number, (x, y) in enumerate(self.blocks):
-            seen.append(len(x))
-            if seen != self.lengths[: len(seen)]:
-                break
-            own = () if each is None else (each[number],)
-            found = function((x, y), shared, *own)
-            total = found if total is None else combine([total, found])
-        if total is None or seen != self.lengths:
-            raise ValueError(
-                f"the blocks have changed between two visits, at block {len(seen) - 1}: each "
-                "iteration must give the same ones"
-            )
-        return total
 
 
 class FusedBlock:

@@ -258,7 +258,7 @@ def test_a_draw_of_the_starts_is_recomputed(solver, seed):
 
 SLOW_DRAWS = [("arms", 2), ("bands", 4), ("rises, blobs", 8), ("depth, breast cancer", 6)]
 QUICK_DRAWS = [("narrow", 3), ("labels", 7), ("columns", 11), ("rises, circles", 5)]
-QUICK_DRAWS += [("depth, wine", 9), ("light", 1)]
+QUICK_DRAWS += [("depth, wine", 9), ("light", 1), ("turns", 6)]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import tracemalloc
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,7 +30,7 @@ from ismlit import (
 from ismlit.geometry.frames import principal_angles
 from ismlit.kernels import Gaussian
 from ismlit.objectives import blocks, class_sums
-from ismlit.objectives.blocks import DaskRows, IterableRows, drawn_rows
+from ismlit.objectives.blocks import DaskRows, drawn_rows
 from ismlit.objectives.class_sums import ArrayRows, class_gamma, codes_of
 from ismlit.objectives.features import FeatureProblem, _sums
 
@@ -60,84 +59,7 @@ def degrees(one, other):
     return np.degrees(principal_angles(one.W_, other.W_).max())
 
 
-class Blocks:
-    """The same blocks each time; of tables where there are names."""
-
-    def __init__(self, X, y, *ends, names=None):
-        self.X, self.y, self.ends, self.names, self.visits = X, y, ends, names, 0
-
-    def __iter__(self):
-        self.visits += 1
-        for x, y in zip(np.split(self.X, self.ends), np.split(self.y, self.ends), strict=True):
-            yield (x, y) if self.names is None else (pd.DataFrame(x, columns=self.names), y)
-
-
 # ---------------------------------------------------------------- the same answer as in memory
-
-
-@pytest.mark.parametrize("make", [SupervisedIKDR, ResponseIKDR])
-def test_an_iterable_of_blocks_is_fitted_as_its_rows_are(make):
-    X, y = load_wine(return_X_y=True)
-    X, names = scale(X), [f"c{j}" for j in range(13)]
-    X[:, 5] = X[:, 3] + X[:, 4]  # of rank 12
-    here, blocks = make(2, **OPTIONS).fit(X, y), Blocks(X, y, 40, 40, 100, names=names)
-    for rows in (blocks, [*Blocks(X, y, 1, 90)]):
-        there = make(2, **OPTIONS).fit(rows)
-        assert_allclose(there.mean_, here.mean_, atol=1e-12)
-        assert there.kernel_.sigma == pytest.approx(here.kernel_.sigma)
-        assert there.result_.objective == pytest.approx(here.result_.objective, rel=1e-9)
-        assert degrees(there, here) < 1e-3
-    assert blocks.visits > 5
-    model = make(2, **FIXED).fit(blocks)
-    assert [*model.feature_names_in_] == names
-    with pytest.raises(ValueError, match="rows in blocks"):
-        model.certificate()
-
-
-@pytest.mark.parametrize("make", [SupervisedIKDR, ResponseIKDR])
-def test_an_iterable_of_many_rows_is_fitted_as_dask_does(make, monkeypatch):
-    """300 classes, more rows than the sample: both draw the same, and sum up in another order."""
-    monkeypatch.setattr("ismlit.objectives.blocks.SAMPLE_ROWS", 900)
-    X, y = table(2000, classes=300)
-    X, y = X.astype("f4"), y + (0.0 if make is SupervisedIKDR else 0.5)
-    one = make(2, **FIXED).fit(Blocks(X, y, 700, 1500))
-    other = make(2, **FIXED).fit(in_blocks(X, 1000, 1000), in_blocks(y, 1000, 1000))
-    assert one.W_.dtype == np.float32 and one.result_.problem is None
-    assert one.result_.objective == pytest.approx(other.result_.objective, rel=1e-5)
-    assert degrees(one, other) < 0.1  # float32 stops at residuals of 2e-5
-
-
-def test_what_no_fit_can_visit_again_is_refused():
-    X, y = table()
-    model = SupervisedIKDR(2, **FIXED)
-    nan = X.copy()
-    nan[400, 2] = np.nan
-    fine = Blocks(X, y, 100)
-
-    class Shrinking(Blocks):
-        def __iter__(self):
-            yield from [*super().__iter__()][self.visits > 2 :]
-
-    for rows, words in [
-        (iter(Blocks(X, y, 100)), "given a generator, which gives its blocks once.*a list of them"),
-        ([(X, y), (X[:, 1:], y)], r"block 1 has X of shape \(600, 4\)"),
-        ([(X, y[1:])], r"block 0 .* y of shape \(599,\): each must have"),
-        (Shrinking(X, y, 100), "blocks have changed between two visits, at block 0"),
-        (Blocks(nan, y, 100), "contains NaN"),
-        ([(X, y + 0.5)], "fractions.*use ResponseIKDR"),
-        ([(X[:1], y[:1])], "at least 2 are needed"),
-    ]:
-        with pytest.raises(ValueError, match=words):
-            model.fit(rows)
-    assert not hasattr(model, "W_")
-    with pytest.raises(ValueError, match="requires y to be passed"):
-        model.fit(X)
-    with pytest.raises(ValueError, match="only with random features"):
-        SupervisedIKDR(2).fit(fine)
-    with pytest.raises(
-        ValueError, match="sample_weight of SupervisedIKDR does not work for rows in blocks"
-    ):
-        model.fit(fine, sample_weight=np.ones(600))
 
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
@@ -261,14 +183,8 @@ def test_the_sample_of_blocks_is_drawn_by_the_seed(monkeypatch):
     monkeypatch.setattr("ismlit.objectives.blocks.SAMPLE_ROWS", 50)
     X, y = table(400)
     rows_of = lambda seed: [
-        IterableRows(Blocks(X, y, 150), [150, 250], np.dtype(float), None, seed),
-        DaskRows(
-            in_blocks(X, 300, 100),
-            in_blocks(y, 300, 100),
-            np.dtype(float),
-            None,
-            seed,
-        ),
+        DaskRows(in_blocks(X, *lengths), in_blocks(y, *lengths), X.dtype, None, seed)
+        for lengths in ((150, 250), (300, 100))
     ]
     one, other = ([rows.X for rows in rows_of(seed)] for seed in (1, 2))
     for drawn in one + other:
@@ -575,21 +491,10 @@ def test_gamma_by_class_is_gamma(balanced, rng, monkeypatch):
     assert ours.astype("float32").to_dense().dtype == np.float32
 
 
-@pytest.mark.parametrize(
-    ("ends", "number"), [((99, 300), 0), ((100, 301), 1), ((100, 300, 500), 2), ((100,), 1)]
-)
-def test_the_first_block_that_has_changed_is_named(ends, number):
-    X, y = table()
-    rows = IterableRows(Blocks(X, y, 100, 300), [100, 200, 300], np.dtype(float))
-    rows.blocks = Blocks(X, y, *ends)
-    with pytest.raises(ValueError, match=f"changed between two visits, at block {number}: each"):
-        rows.visit(_sums, np.ones((5, 4)))
-
-
 def test_a_block_may_hold_so_many_classes_and_no_more(monkeypatch):
     monkeypatch.setattr(blocks, "MOST_CLASSES", 7)
     X, _ = table(56)
-    held = lambda k: IterableRows([(X, np.arange(56) % k)], [56], np.dtype(float)).k
+    held = lambda k: DaskRows(in_blocks(X, 56), in_blocks(np.arange(56) % k, 56), X.dtype).k
     assert held(7) == 7
     with pytest.raises(ValueError, match="y holds more than 7 classes"):
         held(8)

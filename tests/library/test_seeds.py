@@ -52,7 +52,7 @@ def held_of_blocks(seed, monkeypatch):
 
 def slices_of_blocks(seed, monkeypatch):
     """The slices that a fit to blocks draws values for."""
-    monkeypatch.setattr("ismlit.estimators.collections.SLICE_VALUES", 20)
+    monkeypatch.setattr("ismlit.objectives.blocks.SLICE_VALUES", 20)
     model = ResponseIKDR(1, **FEATURES, random_state=seed, ridge=np.inf)
     return model.fit([(X[:30], X[:30, 0]), (X[30:], X[30:, 0])]).slices_
 

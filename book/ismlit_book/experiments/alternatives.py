@@ -211,7 +211,9 @@ def simultaneous(make: Callable):
         found = make([len(np.unique(task.known)), task.k], seed).fit(task.X).labels_
         columns = found.reshape(len(task.X), -1).T
         whole = lambda labels: len(np.unique(labels)) == 1  # one cluster is no clustering
-        return sorted(columns, key=lambda labels: (whole(labels), nmi_with_known(labels, task.known)))
+        return sorted(
+            columns, key=lambda labels: (whole(labels), nmi_with_known(labels, task.known))
+        )
 
     return run
 

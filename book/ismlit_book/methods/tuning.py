@@ -60,7 +60,15 @@ PENALTIES = (0.5, 2.0, 8.0)
 
 
 def search(
-    X, y, n_clusters=2, *, sigmas=None, penalties=PENALTIES, rule="silhouette", n_jobs=None, **options
+    X,
+    y,
+    n_clusters=2,
+    *,
+    sigmas=None,
+    penalties=PENALTIES,
+    rule="silhouette",
+    n_jobs=None,
+    **options,
 ):
     """Fit `ismlit.KDAC` with a Gaussian kernel over a grid of bandwidths and penalties, and choose.
 
