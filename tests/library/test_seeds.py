@@ -43,18 +43,15 @@ def held_of_blocks(seed, monkeypatch):
     """The sample of rows that a fit to blocks draws, by the mean of its kernel's rule."""
     monkeypatch.setattr("ismlit.objectives.blocks.SAMPLE_ROWS", 20)
     how = FEATURES | dict(bandwidth="median", random_state=seed)
-    return (
-        SupervisedIKDR(1, **how, ridge=np.inf)
-        .fit([(X[:30], Y[:30]), (X[30:], Y[30:])])
-        .kernel_.sigma
-    )
+    model = SupervisedIKDR(1, **how, ridge=np.inf)
+    return model.fit(in_dask(X, 30, -1), in_dask(Y, 30)).kernel_.sigma
 
 
 def slices_of_blocks(seed, monkeypatch):
     """The slices that a fit to blocks draws values for."""
     monkeypatch.setattr("ismlit.objectives.blocks.SLICE_VALUES", 20)
     model = ResponseIKDR(1, **FEATURES, random_state=seed, ridge=np.inf)
-    return model.fit([(X[:30], X[:30, 0]), (X[30:], X[30:, 0])]).slices_
+    return model.fit(in_dask(X, 30, -1), in_dask(X[:, 0], 30)).slices_
 
 
 def values_of_dask(seed, monkeypatch):
