@@ -74,6 +74,63 @@ def test_letters_are_on_the_notation_page(path):
     assert sorted(letters(path) - GENERAL - own) == []
 
 
+BELOW = r"(?:\s*[_^]\s*(?:\{(?:[^{}]|\{[^{}]*\})*\}|\\[a-z]+|.))*"  # indices and exponents
+GIVEN = DUMMIES | {"I", "T", r"\pi"}  # unit matrix, transpose, the number: the same everywhere
+
+
+def pattern(symbol):
+    """How a letter that `symbols` has found stands in a formula."""
+    accent, _, letter = symbol.rpartition(" ")
+    letter = rf"\{letter}" if len(letter) > 1 and accent else letter
+    bare = re.escape(letter) + r"(?![A-Za-z])"
+    if accent:
+        return rf"{re.escape(accent)}\s*\{{?{bare}"
+    return bare if letter.startswith("\\") else rf"(?<![A-Za-z\\]){bare}"
+
+
+def is_introduced(symbol, text):
+    """A formula begins with the letter, or it stands before an equals sign, a colon or "in"."""
+    letter = pattern(symbol) + BELOW
+    begins = re.compile(rf"\s*(?:\(|\\mathbb\s*)?{letter}")
+    given = re.compile(
+        rf"(?:^|[,;&({{:\s]|\\\\)\s*{letter}(?:\([^)]*\))?"
+        r"\s*&?\s*(?::|=|\\in\b|\\sim\b|\\ge\b|>|\\text\{:)"
+    )
+    return any(
+        given.search(display or inline) or (inline and begins.match(inline))
+        for display, inline in FORMULA.findall(CODE.sub("", text))
+    )
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in NOTEBOOKS if re.match(r"ch\d", p.parent.name)], ids=page_of
+)
+def test_a_letter_of_a_page_is_introduced_where_it_is_first_used(path):
+    """By a formula of its own ("the level $\alpha$"), or by what it equals or lies in."""
+    page = page_of(path)
+    own = set().union(*(f for f, places in LOCAL if {page, page.split("/")[0]} & set(places)))
+    cells = nbformat.read(path, as_version=4).cells
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    for letter in (letters(path) & own) - GIVEN:
+        first = next(t for t in texts for tex in formulas(t) if letter in symbols(tex))
+        assert is_introduced(letter, first), f"{letter} in: {first[:300]}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r"the level $\alpha$", True),
+        (r"with $\alpha_i = 2$", True),
+        (r"$$p \le \alpha$$", False),
+        (r"$f = \sum_i\alpha_ik_i$", False),
+        (r"$$f = g(\beta), \qquad \alpha = 2$$", True),
+        (r"$\bar\alpha = 2$", False),
+    ],
+)
+def test_a_letter_that_is_only_used_is_not_introduced(text, expected):
+    assert is_introduced(r"\alpha", text) == expected
+
+
 def test_the_notation_page_has_no_letter_that_is_never_used():
     used = {page_of(path): letters(path) for path in NOTEBOOKS}
     dead = [
