@@ -271,7 +271,7 @@ def plot_bandwidths(search: Any, ax: Axes | None = None) -> Axes:
     >>> from ismlit import SupervisedIKDR
     >>> from ismlit.plot import plot_bandwidths
     >>> grid = {"bandwidth_scale": [0.25, 0.5, 1.0, 2.0]}
-    >>> search = GridSearchCV(SupervisedIKDR(2), grid, cv=StratifiedKFold(3))
+    >>> search = GridSearchCV(SupervisedIKDR(2, ridge=float("inf")), grid, cv=StratifiedKFold(3))
     >>> ax = plot_bandwidths(search.fit(*load_iris(return_X_y=True)))
     >>> ax.get_xlabel(), ax.get_xscale()
     ('bandwidth_scale', 'log')

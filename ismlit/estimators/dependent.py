@@ -265,7 +265,7 @@ class DependentIKDR(Projection, ABC):
         >>> from ismlit import SupervisedIKDR
         >>> X, y = load_wine(return_X_y=True, as_frame=True)
         >>> X = StandardScaler().set_output(transform="pandas").fit_transform(X)
-        >>> report = SupervisedIKDR(1).report(X, y, n_resamples=10)
+        >>> report = SupervisedIKDR(1, init="taylor").report(X, y, n_resamples=5)
         >>> print(report)  # doctest: +ELLIPSIS
         accuracy on 5 folds: mean, standard deviation
         ...

@@ -22,7 +22,9 @@ CHANGES = {
 
 
 @pytest.mark.filterwarnings("ignore")  # a solver may stop early where the page's would not
-@pytest.mark.parametrize("page", CHANGES)
+@pytest.mark.parametrize(
+    "page", [*CHANGES][::2] + [pytest.param(p, marks=pytest.mark.slow) for p in [*CHANGES][1::2]]
+)
 def test_a_page_runs_on_iris(page, monkeypatch):
     """In place of Wine and of breast cancer, and with one more change that its reader may make."""
     for name in ("load_wine", "load_breast_cancer"):

@@ -112,6 +112,7 @@ def test_the_control_is_green_or_the_harness_says_so(tmp_path, monkeypatch):
         outcomes(tmp_path, monkeypatch, GOOD.replace("check(", clock))
 
 
+@pytest.mark.slow
 def test_the_list_of_survivors_is_not_stale():
     """Each is a formula that still stands in its notebook, with the reason why it may be false."""
 

@@ -68,7 +68,14 @@ def test_what_a_cell_uses_is_less_than_its_page():
             assert len([line for line in used_at(place).splitlines() if line]) < lines
 
 
-@pytest.mark.parametrize("claim_id", ["eq-D.47", "txt-2.4-trick", "eq-C.35", "eq-A.20"])
+@pytest.mark.parametrize(
+    "claim_id",
+    [
+        "eq-D.47",
+        "txt-2.4-trick",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("eq-C.35", "eq-A.20")),
+    ],
+)
 def test_a_cell_runs_on_what_it_uses_alone(claim_id, monkeypatch, capsys):
     for place in CELLS[claim_id]:
         monkeypatch.chdir(pages() / place.path.parent)

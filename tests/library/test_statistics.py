@@ -244,10 +244,11 @@ def test_whole_gram_matrices_must_fit_into_memory(bandwidth, arrays, rng, monkey
     dependence_test(X, X[:, 0] > 0, **few)
 
 
+@pytest.mark.parametrize("draws", [300, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("method", ["permutation", "split"])
-def test_without_dependence_five_in_a_hundred_are_rejected(method):
+def test_without_dependence_five_in_a_hundred_are_rejected(method, draws):
     """Within the 99.9 % interval of so many draws; p-values below .5 in half of them."""
-    rng, draws = np.random.default_rng(7), 1000
+    rng = np.random.default_rng(7)
     p = np.array(
         [
             dependence_test(
@@ -284,6 +285,7 @@ def test_a_group_that_explains_all_leaves_nothing(rng):
     assert dependence_test(X, y, groups=group).p_value == 0.005
 
 
+@pytest.mark.slow
 def test_a_searched_projection_is_compared_with_searched_ones():
     """Where a test of the learnt projection as if it were given would call noise dependence."""
     from ismlit import SupervisedIKDR
