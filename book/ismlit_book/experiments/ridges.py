@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler, scale
 
 from ismlit_book import loaders
 from ismlit_book.experiments import SEED, clocked, named, several
+from ismlit_book.methods.slopes import refined_opg
 
 DRAWS, ROWS = 50, 200
 MODELS = {
@@ -93,6 +94,7 @@ def on_a_draw(name, seed):
     for method, model in others.items():
         W = clocked(process_time, model.fit, X, y)[0].W_
         errors[method] = projector_error(np.linalg.qr(W)[0], plane)
+    errors["refined OPG"] = projector_error(refined_opg(X, y.astype(float), 2), plane)
     return {method: round(error, 4) for method, error in errors.items()} | {
         "is conditional": bool(fitted.ridge_ < np.inf),
         "times one": round(seconds["chosen"] / seconds["HSIC"], 2),
