@@ -115,7 +115,7 @@ class KDAC(ClusteringIKDR):
     Maximises ``Tr(U'QU) - penalty Tr(F'QF)`` over orthonormal U and W, one after the other, where
     ``Q = H D^(-1/2) K_XW D^(-1/2) H`` and D = diag(K_XW 1). F holds the centred labels, scaled to
     spectral norm 1. The published alternation holds D fixed while W moves, and its objective may
-    fall; here it never does. How time grows with the rows says `UnsupervisedIKDR`.
+    fall; here it never does. For the time see `UnsupervisedIKDR`.
 
     References
     ----------

@@ -65,7 +65,7 @@ class SemiSupervisedIKDR(ClusteringIKDR):
     Notes
     -----
     The papers hold D fixed while W moves; here D moves
-    with W, so that the objective above never falls. How time grows with the rows says
+    with W, so that the objective above never falls. For the time see
     `UnsupervisedIKDR`.
 
     References
