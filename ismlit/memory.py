@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 from sklearn.utils import gen_batches
 
 CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -67,6 +68,30 @@ def require_memory(who: str, cure: str, n: int, copies: int, itemsize: int = 8) 
             f"{who} keeps {copies} array{'s' * (copies > 1)} of n x n numbers, which take "
             f"{needed / 2**30:.3g} GiB for n = {n}, and there are {limit / 2**30:.3g} GiB: {cure}"
         )
+
+
+def few_rows(n_rows: int, most: int) -> np.ndarray:
+    """Draw row numbers without replacement, the same ones each time.
+
+    Parameters
+    ----------
+    n_rows : int
+        The number of rows.
+    most : int
+        How many are drawn, all if there are fewer.
+
+    Returns
+    -------
+    array of int
+        Sorted.
+
+    Examples
+    --------
+    >>> from ismlit.memory import few_rows
+    >>> len(few_rows(10_000, most=800)), len(few_rows(10, most=800))
+    (800, 10)
+    """
+    return np.sort(np.random.default_rng(0).permutation(n_rows)[:most])
 
 
 def batches(n_rows: int, width: int) -> Iterator[slice]:

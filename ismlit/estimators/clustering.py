@@ -25,6 +25,7 @@ from ismlit.estimators.scikit import ClusterMixin
 from ismlit.estimators.validation import explained
 from ismlit.grams import ConstantKernelError
 from ismlit.kernels import Kernel
+from ismlit.memory import few_rows
 from ismlit.messages import silenced, warn
 from ismlit.objectives.joint import JointProblem
 from ismlit.solvers.alternate import alternate, maximize_envelope
@@ -113,7 +114,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
             value = 0.0
             if self._searched:
                 value = self._promise(*_some_rows(found.U, labels))
-                rows = _searched_rows(n)
+                rows = few_rows(n, SEARCH_SUBSAMPLE)
                 value = self._judged(joint.on(rows), found.W, labels[rows], value)
             if best is None or value > best[0]:
                 best = value, joint, found, labels
@@ -201,7 +202,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         """The alternation on all rows; where they are many, from a W that some of them give."""
         n = len(joint.X)
         if W is None and n > MANY_ROWS and isinstance(self.init, str):
-            rows = np.sort(np.random.default_rng(0).permutation(n)[: MANY_ROWS // 2])
+            rows = few_rows(n, MANY_ROWS // 2)
             W = maximize_envelope(joint, columns, self._alternated(joint.on(rows), columns, q).W)
         return self._alternated(joint, columns, q, W, callback=self._watched())
 
@@ -216,7 +217,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
         if not self._searched:
             bandwidth = "median" if self.bandwidth == "silhouette" else self.bandwidth
             return [(bandwidth, None, -1.0)]
-        rows = _searched_rows(len(X))
+        rows = few_rows(len(X), SEARCH_SUBSAMPLE)
         sigmas = median_distance(X, max_samples=MEDIAN_SUBSAMPLE) * np.array(SHARES)
         found = self._scanned(joint_of, rows, sigmas, columns, q)[:MOST_SOLVED]
         if "self_tuning" not in [bandwidth for _, bandwidth, _ in found]:
@@ -325,7 +326,7 @@ def _some_rows(U, labels, most=1000):
     n = len(labels)
     rows = np.arange(n)
     if n > most:
-        rows = np.sort(np.random.default_rng(0).permutation(n)[:most])
+        rows = few_rows(n, most)
         sizes = np.bincount(labels)
         small = np.flatnonzero((sizes > 0) & (np.bincount(labels[rows], minlength=len(sizes)) < 2))
         rows = np.union1d(rows, np.flatnonzero(np.isin(labels, small)))
@@ -351,8 +352,3 @@ def warn_of_the_end(estimator: Any, value: float) -> None:
         f"clusters {what} (tried_ has what each promised, -1 for none): those found hold "
         f"{sizes} rows. Ask for another number of clusters, or {cause}",
     )
-
-
-def _searched_rows(n):
-    """The rows, of n, that a search for the bandwidth looks at."""
-    return np.sort(np.random.default_rng(0).permutation(n)[:SEARCH_SUBSAMPLE])

@@ -13,6 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from ismlit.estimators.components import standard_error
 from ismlit.estimators.sliced_variance import variance_plane
+from ismlit.memory import few_rows
 from ismlit.messages import silenced
 from ismlit.objectives.conditional import conditional_problem
 from ismlit.objectives.plain import Problem
@@ -84,7 +85,7 @@ def choose_ridge(model, X, y, weight, kernel, q):
     kind, judge = (
         (StratifiedKFold, KNeighborsClassifier()) if classes else (KFold, KNeighborsRegressor())
     )
-    drawn = np.sort(np.random.default_rng(0).permutation(len(X))[:JUDGED_ROWS])
+    drawn = few_rows(len(X), JUDGED_ROWS)
     scores = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a class of fewer than three rows

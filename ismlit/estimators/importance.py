@@ -19,6 +19,7 @@ from ismlit.estimators.linear import LinearReduction, column_std
 from ismlit.estimators.weights import row_weights
 from ismlit.gamma import centre
 from ismlit.grams import ConstantKernelError, gram
+from ismlit.memory import few_rows
 from ismlit.messages import silenced, warn
 from ismlit.objectives.pairs import alignment
 from ismlit.solvers.ism import ism
@@ -82,7 +83,7 @@ def order_columns(problem, W, sample_weight=None):
            [ 1. ,  0.2]]), array([0.93, 0.07]))
     """
     n, q = len(problem.X), W.shape[1]  # of Dask collections X is a sample
-    rows = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
+    rows = few_rows(n, MOST_ROWS)
     within = problem.on(rows).in_basis(W)  # of features the exact problem
     rotation = np.eye(q, dtype=W.dtype)
     for k in range(q - 1, 0, -1):
@@ -141,7 +142,7 @@ def component_gains(problem, W, sample_weight=None):
     q = W.shape[1]
     if q == 1:
         return np.ones((1, 1))
-    rows = np.sort(np.random.default_rng(0).permutation(len(problem.X))[:REGRESSED_ROWS])
+    rows = few_rows(len(problem.X), REGRESSED_ROWS)
     few, w = problem.on(rows), None if sample_weight is None else sample_weight[rows]
     F, s = few.gamma.factors()
     F = F.astype(float) if w is None else F / w[:, None]  # Gamma has the weights in its factor

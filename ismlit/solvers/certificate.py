@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ismlit.geometry.frames import first_order_residual
 from ismlit.geometry.second_order import Curvature, SecondOrder
 from ismlit.geometry.span import in_span
+from ismlit.memory import few_rows
 from ismlit.objectives.protocol import Objective, TwiceDifferentiable
 from ismlit.solvers.result import ISMResult
 from ismlit.solvers.starts import Starts
@@ -227,7 +228,7 @@ def certify(
         else:
             J, residual = result.objective, result.residual
         n = len(problem.X)  # of Dask collections X is a sample
-        view = problem.on(slice(None) if n <= SAMPLE else _sample(n))
+        view = problem.on(slice(None) if n <= SAMPLE else few_rows(n, SAMPLE))
         if not isinstance(view, TwiceDifferentiable):
             raise ValueError(f"the second order of a {type(problem).__name__} is not derived")
         n_second_order = view.n
@@ -253,11 +254,6 @@ def _exact(problem: Objective) -> TwiceDifferentiable:
     if not isinstance(exact, TwiceDifferentiable):
         raise ValueError(f"the second order of a {type(problem).__name__} is not derived")
     return exact
-
-
-def _sample(n: int) -> np.ndarray:
-    """The rows (SAMPLE,) of n that a second order is taken of."""
-    return np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
 
 
 def _undecided(curvature: Curvature, tol: float) -> bool:
