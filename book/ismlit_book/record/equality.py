@@ -1,5 +1,7 @@
 """Whether two results are the same: arrays to rounding, formulas by algebra."""
 
+from contextlib import suppress
+
 import numpy as np
 
 
@@ -56,7 +58,7 @@ def scale_of(*arrays):
 
 
 def _same_symbolic(left, right):
-    """Identity of two sympy objects: by expansion, else refuted at a point, else simplified."""
+    """Identity of two sympy objects: refuted at a point, else by expansion, else simplified."""
     import sympy as sp
 
     left, right = sp.sympify(left), sp.sympify(right)
@@ -73,8 +75,11 @@ def _same_symbolic(left, right):
 def _is_zero(entry):
     import sympy as sp
 
-    expanded = sp.expand(sp.sympify(entry).doit())
-    if expanded == 0 or (not _refuted(expanded) and sp.simplify(expanded) == 0):
+    entry = sp.sympify(entry).doit()
+    if _refuted(entry):  # before it is expanded, which takes much longer
+        return False
+    expanded = sp.expand(entry)
+    if expanded == 0 or sp.simplify(expanded) == 0:
         return True
     if any(abs(value) > 1e-12 for value in values(expanded)):
         return False
@@ -103,9 +108,20 @@ def values(expression, n=8):
     symbols = sorted(expression.free_symbols, key=str)
     for shift in range(n if symbols else 1):
         point = {s: _admitted(s, k + shift * (k + 2)) for k, s in enumerate(symbols)}
-        value = expression.subs(point).doit().evalf(30)
+        value = _value(expression, point)
         if value.is_number and value.is_finite:
             yield value
+
+
+def _value(expression, point):
+    """An expression at a point, by mpmath; by substitution if mpmath lacks a function of it."""
+    import sympy as sp
+    from mpmath import mp, workdps
+
+    with workdps(40), suppress(NameError, TypeError, AttributeError, ZeroDivisionError):
+        found = sp.lambdify(list(point), expression, "mpmath")(*map(mp.mpmathify, point.values()))
+        return sp.sympify(found).evalf(30)
+    return expression.subs(point).doit().evalf(30)
 
 
 def _admitted(symbol, k):
