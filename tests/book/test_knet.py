@@ -400,7 +400,7 @@ Quick.__init__.__signature__ = inspect.signature(KNetClustering.__init__)
 
 
 def test_its_words_are_those_of_the_library_and_its_own():
-    own = "hidden_layer_sizes penalty n_steps batch_size learning_rate min_gain max_blocks"
+    own = "hidden_layer_sizes n_steps batch_size learning_rate min_gain max_blocks"
     words = set(KNetClustering().get_params()) - {"random_state"}
     assert words - set(PARAMETERS) == set(own.split())
     house.test_every_parameter_and_attribute_is_explained(KNetClustering)

@@ -267,6 +267,7 @@ BAD = {
     "n_init": [0],
     "normalize": [True],
     "random_features": [0],
+    "penalty": [-1.0],
     "weight": [-1.0],
     "n_jobs": [0.5],
     "callback": [3],
