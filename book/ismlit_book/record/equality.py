@@ -118,7 +118,8 @@ def _value(expression, point):
     import sympy as sp
     from mpmath import mp, workdps
 
-    with workdps(40), suppress(NameError, TypeError, AttributeError, ZeroDivisionError):
+    cannot = NameError, TypeError, AttributeError, ValueError, ArithmeticError
+    with workdps(40), suppress(*cannot):
         found = sp.lambdify(list(point), expression, "mpmath")(*map(mp.mpmathify, point.values()))
         return sp.sympify(found).evalf(30)
     return expression.subs(point).doit().evalf(30)
