@@ -85,8 +85,12 @@ def test_command_line_shows_the_cell_below_what_it_uses(capsys):
         ("two samples rise", "new-two-samples-rise"),
     ],
 )
-def test_a_claim_is_found_as_a_reader_writes_it(words, claim_id):
-    assert named(words) == claim_id
+def test_a_claim_is_found_as_a_reader_writes_it(words, claim_id, capsys, monkeypatch):
+    """What is said of it beside its name takes seconds, and is asked above."""
+    monkeypatch.setattr("ismlit_book.__main__.describe", lambda found: [f"{found}: "])
+    monkeypatch.setattr("ismlit_book.__main__.code", lambda found: [])
+    main(words.split())
+    assert capsys.readouterr().out.startswith(f"{claim_id}: ")
 
 
 def test_every_claim_is_found_by_its_id_and_by_its_title():
