@@ -198,7 +198,6 @@ class KNetClustering(
             bandwidth=rule(POSITIVE, one_of(*DISTANCES, "silhouette"), FUNCTION),
             hidden_layer_sizes=rule(ARRAY, NONE),
             init=rule(one_of("spectral", "self_tuning", "several"), ARRAY),
-            penalty=NOT_NEGATIVE,
             n_steps=WHOLE,
             batch_size=rule(
                 (lambda size: is_integer_at_least(size, 2), "a whole number of at least 2")
