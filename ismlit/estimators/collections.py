@@ -1,4 +1,4 @@
-"""Dask collections as X and y: which estimators take Dask collections, and how they are fitted.
+"""Dask collections as X and y: which estimators take them, and how they are fitted.
 
 `SupervisedIKDR` and `ResponseIKDR` are fitted where the blocks are, if they have random features.
 A fitted estimator transforms and predicts new rows block by block, lazily. All else is refused,
@@ -322,8 +322,8 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
         )
     if estimator.random_features is None:
         raise ValueError(
-            f"{type(estimator).__name__} takes Dask collections only "
-            "with random features, which need no pairs of rows: set random_features=256"
+            f"{type(estimator).__name__} takes Dask collections only with random features, which "
+            "need no pairs of rows: set random_features=256"
         )
     seed = check_random_state(estimator.random_state or 0).randint(2**31 - 1)
     X, y, dtype = as_arrays(estimator, X, y, reset=True)

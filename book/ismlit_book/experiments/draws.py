@@ -267,9 +267,9 @@ def turns(seed):
         "D frozen, safeguard": dict(freeze=True),
         "D moving": {},
     }
-    found = {}
+    found, Y = {}, one_hot(clouds)
+    start = Y / np.linalg.norm(Y, axis=0)
     for name, options in ways.items():
-        start = one_hot(clouds) / np.linalg.norm(one_hot(clouds), axis=0)
         path = alternate(joint, 2, 2, start=start, max_turns=15, **options).history["objective"]
         found[name] = bool(np.diff(path).min() < -1e-4)
     return found

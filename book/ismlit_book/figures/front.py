@@ -77,11 +77,10 @@ def compared():
     figure.supxlabel(f"on all ten columns {words}", fontsize="medium")
     for ax, (name, method) in zip(axes, methods.items()):
         Z = method.fit(X, y).transform(X)
-        heights = np.random.default_rng(0).uniform(size=len(Z))
+        if Z.shape[1] == 1:
+            Z = np.c_[Z, np.random.default_rng(0).uniform(size=len(Z))]
         for k in range(2):
-            mine = Z[y == k]
-            second = mine[:, 1] if Z.shape[1] > 1 else heights[y == k]
-            ax.plot(mine[:, 0], second, ls="", alpha=0.7, **(look(k) | {"ms": 4}))
+            ax.plot(*Z[y == k].T, ls="", alpha=0.7, **(look(k) | {"ms": 4}))
         near = make_pipeline(method, KNeighborsClassifier(5))
         ax.set(xticks=[], yticks=[], title=f"{name}: {right(near)}")
     return figure
