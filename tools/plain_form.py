@@ -2,7 +2,8 @@
 
 A notebook is written in what JupyterLab, VS Code, Colab, GitHub and this book all show: a statement
 is a block quote with a bold lead, an exercise a paragraph with one, a caption a line in italics
-below its cell. Here they get the classes by which ``book.css`` draws boxes and captions. And a page
+below its cell. Here they get the classes by which ``book.css`` draws boxes and captions, numbered
+formulas and figures get addresses, and "(4)" and "Figure 2" lead to those of their page. And a page
 in Markdown shows a figure of a notebook by a directive, ``stored-figure PAGE CELL``.
 """
 
@@ -18,6 +19,8 @@ from sphinx.util.docutils import SphinxDirective
 
 import ismlit
 
+TAG = re.compile(r"\\tag\{(\d+)\}")
+MENTION = re.compile(r"\((?P<equation>\d+)\)|\bFigure (?P<figure>\d+)\b(?!\.\d)")
 STATEMENTS = "Theorem Lemma Proposition Corollary Definition Algorithm Remark Thesis".split()
 
 
@@ -62,14 +65,45 @@ def mark(app, doctree):
         if re.match(r"Exercise \d", lead(paragraph)):
             paragraph["classes"].append("exercise")
         first = paragraph.children[0] if paragraph.children else None
-        if isinstance(first, nodes.emphasis) and re.match(r"Figure \d+\.$", first.astext()):
+        name = first.astext() if isinstance(first, nodes.emphasis) else ""
+        if caption := re.match(r"Figure (\d+)\.$", name):
             paragraph["classes"].append("figure-caption")
+            paragraph["ids"].append(f"figure-{caption[1]}")
     for formula in doctree.findall(nodes.math_block):
         if r"\tag{" in formula.astext():
+            formula["ids"] += [f"equation-{number}" for number in TAG.findall(formula.astext())]
             text = numbered(formula.astext())
             formula.rawsource, formula["nowrap"] = text, True
             formula.children = []
             formula += nodes.Text(text)
+    link_mentions(doctree)
+
+
+def with_links(text, known):
+    """The nodes of a text in which what names one of the addresses ``known`` leads to it.
+
+    >>> [node.astext() for node in with_links("By (4) and (9), see Figure 2.", {"equation-4"})]
+    ['By ', '(4)', ' and (9), see Figure 2.']
+    """
+    parts, end = [], 0
+    for mention in MENTION.finditer(text):
+        address = f"{mention.lastgroup}-{mention[mention.lastgroup]}"
+        elsewhere = text[mention.end() :] == " of " or text[: mention.start()].endswith("thesis ")
+        if address in known and not elsewhere:
+            parts.append(nodes.Text(text[end : mention.start()]))
+            parts.append(nodes.reference("", mention[0], refid=address, internal=True))
+            end = mention.end()
+    return [*parts, nodes.Text(text[end:])]
+
+
+def link_mentions(doctree):
+    """Lead "(4)" and "Figure 2" to what has this number on the page, not "(4) of" another page."""
+    known = {name for node in doctree.findall(nodes.Element) for name in node.get("ids", ())}
+    closed = (nodes.literal, nodes.FixedTextElement, nodes.reference, nodes.math, nodes.math_block)
+    closed += (nodes.raw, nodes.title, nodes.emphasis)
+    for text in list(doctree.findall(nodes.Text)):
+        if not isinstance(text.parent, closed) and (parts := with_links(text, known))[1:]:
+            text.parent.replace(text, parts)
 
 
 class StoredFigure(SphinxDirective):

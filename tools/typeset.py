@@ -50,12 +50,12 @@ def typeset(formulas, folder):
 
 
 def page(text, made):
-    """A page with its formulas set; a displayed one keeps its TeX, by which it can be broken."""
+    """A page with its formulas set, which keep their TeX: to be copied, and broken if displayed."""
 
     def as_html(found):
         tex, displayed = source(found)
         whole, broken, lines = (*made[tex, displayed], None, None)[:3]
-        says = f' data-tex="{html.escape(tex)}"' if displayed else ""
+        says = f' data-{"tex" if displayed else "inline"}="{html.escape(tex)}"'
         other = f'<template data-tex="{html.escape(broken)}">{lines}</template>' if lines else ""
         return f"{ROOM.sub('', found['tag'])}{says}>{whole}{other}"
 

@@ -1,8 +1,11 @@
-/* Over a link to a claim: a card with what the claim says and its verdict, read from its own page.
-   The card can be pointed at, goes with Escape, and comes for the keyboard's focus as well. */
+/* Over a link to a claim: a card with what the claim says and its verdict, read from its own page; over
+   one to a formula or figure of the page, that. The card can be pointed at, goes with Escape, and comes
+   for the keyboard's focus as well. */
 (() => {
   // not where the page itself says as much: in the graph's panel, and beside an erratum
-  const LINK = 'article a[href*="claims/"]:not(.claims-graph a, .erratum a)';
+  const CLAIM = 'article a[href*="claims/"]:not(.claims-graph a, .erratum a)';
+  const HERE = 'article a:is([href^="#equation-"], [href^="#figure-"])';
+  const LINK = location.protocol === "file:" ? HERE : `${CLAIM}, ${HERE}`; // no file can read another
   const WAIT = 250; // milliseconds that the pointer has to rest
   const pages = new Map();
   let card, shown, timer;
@@ -18,6 +21,17 @@
     return pages.get(address);
   }
 
+  /* A copy of the formula, or of the picture above the caption. */
+  function there(address) {
+    const target = document.querySelector(address);
+    const cell = target?.matches(".figure-caption") && target.previousElementSibling;
+    const shown = cell ? cell.querySelector(":is(img, svg):not(button *)") : target;
+    const part = document.createElement("div");
+    if (shown) part.append(shown.cloneNode(true));
+    part.querySelectorAll("[id]").forEach((copy) => copy.matches("svg *") || copy.removeAttribute("id"));
+    return shown ? [part] : [];
+  }
+
   function hide() {
     clearTimeout(timer);
     card?.remove();
@@ -26,7 +40,9 @@
   }
 
   async function show(link) {
-    const parts = await said(new URL(link.getAttribute("href"), location).href.split("#")[0]);
+    const address = link.getAttribute("href");
+    const parts = address.startsWith("#") ? there(address)
+      : await said(new URL(address, location).href.split("#")[0]);
     if (shown !== link || !parts.length) return;
     card = document.createElement("div");
     Object.assign(card, { id: "claim-card", className: "claim-card" });
@@ -61,7 +77,6 @@
     if (target.closest?.(LINK) && !card?.contains(relatedTarget)) hide();
   }
 
-  if (location.protocol === "file:") return; // there no page can read another
   if (matchMedia("(hover: hover)").matches) {
     document.addEventListener("mouseover", ask);
     document.addEventListener("mouseout", leave);

@@ -94,8 +94,10 @@
   }));
   const watch = (found, part = document) => part.querySelectorAll(found).forEach((box) => observer.observe(box));
   window.fitFormulas = (part) => {
-    for (const { math, display, typesetRoot } of window.MathJax?.startup?.document?.math ?? [])
+    for (const { math, display, typesetRoot } of window.MathJax?.startup?.document?.math ?? []) {
+      if (!display && typesetRoot) typesetRoot.dataset.inline ??= math;
       if (display && typesetRoot?.parentElement) typesetRoot.parentElement.dataset.tex ??= math;
+    }
     watch('mjx-container[display="true"]', part);
   };
   /* A formula within a sentence that is wider than its column, on a phone, is set smaller too. */

@@ -191,6 +191,40 @@ def test_pointing_at_the_graph_raises_no_error(visit):
     assert tab.get_by_role("tooltip").count() == 0
 
 
+def test_what_is_copied_has_the_tex_of_its_formulas(visit):
+    """A selection that ends within a formula takes the whole of it."""
+    tab = visit("book/ch5/problem.html")
+    copied = tab.evaluate("""() => {
+      const formulas = [...document.querySelectorAll("article [data-inline]")];
+      const range = document.createRange();
+      const paragraph = formulas[0].closest("p");
+      range.setStart(paragraph, 0);
+      range.setEnd(formulas.filter(f => paragraph.contains(f)).at(-1).querySelector("mjx-math"), 0);
+      getSelection().removeAllRanges();
+      getSelection().addRange(range);
+      const data = new DataTransfer();
+      document.dispatchEvent(new ClipboardEvent("copy", { clipboardData: data, cancelable: true }));
+      const wanted = formulas.filter(f => paragraph.contains(f)).map(f => `$${f.dataset.inline}$`);
+      return [data.getData("text/plain"), wanted, paragraph.textContent.slice(0, 20)];
+    }""")
+    text, formulas, beginning = copied
+    assert text.startswith(beginning[:12]) and all(formula in text for formula in formulas)
+    assert tab.locator(".copied").count() == 0
+
+
+def test_a_formula_and_a_figure_that_are_named_lead_to_them_and_are_shown(visit):
+    tab = visit("book/ch5/problem.html")
+    card = tab.get_by_role("tooltip")
+    for address, part in (("#equation-4", "mjx-container"), ("#figure-2", "img")):
+        link = tab.locator(f'article a[href="{address}"]').first
+        assert tab.locator(address).count() == 1
+        link.focus()
+        card.locator(part).first.wait_for(state="attached")
+        tab.keyboard.press("Escape")
+        assert card.count() == 0
+    assert tab.faults == []
+
+
 # ---------------------------------------------------------------- the front page
 
 

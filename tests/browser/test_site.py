@@ -750,7 +750,7 @@ def test_a_page_of_the_course_has_an_end(page, on_page):
           for (const cell of document.querySelectorAll("article div.cell"))
             if (/^answer\\(/m.test(cell.textContent)) cell.remove();
           for (const lead of document.querySelectorAll("article p"))
-            if (/^Exercise \\d+ .*It answers\\./.test(lead.textContent)) {
+            if (/^Exercise \\d+ .*Checked on this page\\./.test(lead.textContent)) {
               const isPart = next =>
                 next?.matches("p, details") && !/^Exercise/.test(next.textContent);
               while (isPart(lead.nextElementSibling)) lead.nextElementSibling.remove();
