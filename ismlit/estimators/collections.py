@@ -312,7 +312,6 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
     refused = {
         "class_weight": class_weight not in (None, "size"),
         'n_components="auto"': estimator.n_components == "auto",
-        f"ridge={estimator.ridge!r}": estimator.ridge not in ("auto", np.inf),
         "n_slices=None": getattr(estimator, "n_slices", 0) is None,
     }
     for name in (name for name, is_given in refused.items() if is_given):
@@ -341,7 +340,8 @@ def fit_collections(estimator, X, y, sample_weight=None, slice_starts=None):
     V, sample = estimator._basis, rows.X - estimator.mean_
     table = class_table(rows.classes, rows.sizes, class_weight == "size")
     estimator.kernel_ = estimator._kernel(sample, q, None)
-    estimator.ridge_, estimator.ridge_scores_ = np.inf, None
+    estimator.ridge_ = np.inf if estimator.ridge == "auto" else estimator.ridge
+    estimator.ridge_scores_ = None
     problem = FeatureProblem(
         sample if V is None else sample @ V,
         ClassGamma(table, rows.codes, rows.sizes),

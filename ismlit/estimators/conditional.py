@@ -15,7 +15,7 @@ from ismlit.estimators.components import standard_error
 from ismlit.estimators.sliced_variance import variance_plane
 from ismlit.memory import few_rows
 from ismlit.messages import silenced
-from ismlit.objectives.conditional import conditional_problem
+from ismlit.objectives.landmarks import conditional_problem
 from ismlit.objectives.plain import Problem
 from ismlit.objectives.protocol import Objective
 from ismlit.solvers.gradient_start import gradient_plane

@@ -26,10 +26,14 @@ from ismlit.gamma import distinct_rows
 from ismlit.geometry.frames import fixed_signs
 from ismlit.grams import gram
 from ismlit.kernels import Kernel
-from ismlit.memory import require_memory
+from ismlit.memory import few_rows, require_memory
 from ismlit.messages import silenced, warn
 from ismlit.objectives.class_sums import MOST_CLASSES
-from ismlit.objectives.conditional import conditional_problem
+from ismlit.objectives.landmarks import (
+    LANDMARK_ROWS,
+    conditional_problem,
+    visited_landmarks,
+)
 from ismlit.objectives.parts import as_problem
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism, warn_unless_converged
@@ -93,13 +97,7 @@ class DependentIKDR(Projection, ABC):
         problem = as_problem(centred, gamma, self.kernel_, *how)
         self.ridge_, self.ridge_scores_ = self.ridge, None
         if self.random_features is not None:
-            if self.ridge not in ("auto", np.inf):
-                raise ValueError(
-                    f"ridge = {self.ridge!r} of {type(self).__name__} needs a kernel of pairs, and "
-                    "random features do without: leave random_features out, or take "
-                    "ridge=numpy.inf"
-                )
-            self.ridge_ = np.inf
+            self.ridge_ = np.inf if self.ridge == "auto" else self.ridge
         elif self.ridge == "auto":
             judged = problem.X, y, given_weight, self.kernel_, q
             self.ridge_, self.ridge_scores_ = choose_ridge(self, *judged)
@@ -112,12 +110,10 @@ class DependentIKDR(Projection, ABC):
             if self.ridge_ == np.inf:
                 result = ism(problem, init=start, random_state=self.random_state, **options)
             else:
-                X, y, starts = problem.X, self._target[0], [start]
+                conditional, y, narrow = self._conditional(problem, sample_weight)
+                starts = [start]
                 if isinstance(start, str):
-                    narrow = self._regression_gamma(y, sample_weight, 0.5)
-                    starts = conditional_starts(X, y, narrow, q)
-                given = X, self._regression_gamma(y, sample_weight), problem.kernel, self.ridge_
-                conditional = conditional_problem(*given, sample_weight)
+                    starts = conditional_starts(conditional.X, y, narrow(), q)
                 result = climb_from_highest(conditional, starts, **options)
         warn_unless_converged(type(self).__name__, result)
         kept = self._keep(result)
@@ -132,6 +128,25 @@ class DependentIKDR(Projection, ABC):
         self.converged_, self.history_ = result.converged, result.history
         self.n_iter_ = max(result.n_iter, 1)  # the start counts as one
         return self
+
+    def _conditional(self, problem, sample_weight):
+        """The conditional covariance; and for its starts the target, and what makes its Gamma."""
+        if self.random_features is None:
+            X, y = problem.X, self._target[0]
+            gamma = self._regression_gamma(y, sample_weight)
+            conditional = conditional_problem(X, gamma, problem.kernel, self.ridge_, sample_weight)
+            return conditional, y, lambda: self._regression_gamma(y, sample_weight, 0.5)
+        if sample_weight is not None:
+            raise ValueError(
+                f"sample_weight of {type(self).__name__} does not work with random_features and a "
+                "ridge: leave one of the three out"
+            )
+        drawn = slice(None)
+        if problem.rows is None:  # else X is a sample already
+            drawn = few_rows(problem.n, LANDMARK_ROWS)
+            self._target = self._target[0][drawn], None
+        conditional = visited_landmarks(problem, self.ridge_, drawn)
+        return conditional, conditional.gamma.codes, lambda: conditional.gamma
 
     def _carried(self):
         shares = self.component_gains_

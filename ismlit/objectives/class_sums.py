@@ -334,6 +334,21 @@ class ArrayRows:
     def _batches(self, most: int) -> Iterator[slice]:
         yield from gen_batches(self.n, FEATURE_CHUNK * max(1, min(most, self.n // 2**17)))
 
+    def through(self, V: np.ndarray) -> ArrayRows:
+        """Return the same rows seen through V.
+
+        Parameters
+        ----------
+        V : array of shape (d, r)
+            Orthonormal columns.
+
+        Returns
+        -------
+        ArrayRows
+            The rows.
+        """
+        return ArrayRows(self.X @ V, self.codes, self.k, self.n_jobs)
+
     def visit(self, function: Visitor, *arguments: object) -> Sums:
         """Add what a function gives for all rows, each of which is read once and in order.
 

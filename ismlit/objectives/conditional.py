@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from sklearn.utils import gen_batches
 
 from ismlit.gamma import Gamma
 from ismlit.grams import beta_factors, beta_slope_factors, column_means
@@ -19,38 +17,8 @@ from ismlit.memory import require_memory
 from ismlit.objectives.pairs import Count, Samples
 from ismlit.objectives.plain import Problem
 
-MOST_LANDMARKS = 200  # Seen through few columns of W, K has no more eigenvalues that count.
-LANDMARK_ROWS = 2000  # Landmarks are chosen among so many rows.
-LANDMARK_ERROR = 1e-8  # No more are chosen once K is known to this share of its diagonal.
-ROW_CHUNK = 8192  # Rows whose kernel with the landmarks is held at once.
 ALL = slice(None)
 Term = tuple[float, Kernel, np.ndarray, np.ndarray | None]
-
-
-EXACT_ROWS = 300  # Of more rows landmarks are taken.
-
-
-def conditional_problem(
-    X: np.ndarray,
-    gamma: Gamma,
-    kernel: Kernel,
-    ridge: float,
-    sample_weight: np.ndarray | None = None,
-) -> ConditionalProblem | LandmarkProblem:
-    """Return the exact problem of few rows, and that of landmarks for more than 300.
-
-    Parameters
-    ----------
-    X, gamma, kernel, ridge, sample_weight
-        As for `ConditionalProblem`.
-
-    Returns
-    -------
-    ConditionalProblem or LandmarkProblem
-        The problem.
-    """
-    kind = ConditionalProblem if len(X) <= EXACT_ROWS else LandmarkProblem
-    return kind(X, gamma, kernel, ridge, sample_weight)
 
 
 class Table(NamedTuple):
@@ -116,7 +84,7 @@ class Regression(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Conditional(Samples, ABC):
+class Conditional(Samples, ABC):
     """What the exact problem and that of landmarks share."""
 
     X: np.ndarray
@@ -151,8 +119,13 @@ class _Conditional(Samples, ABC):
         return np.asarray(np.sqrt(np.asarray(w, dtype=float))[:, None])
 
     @cached_property
+    def _mass(self) -> float:
+        """How many rows there are, by their weights."""
+        return float(np.sum(self._root**2))
+
+    @property
     def _c(self) -> float:
-        return self.ridge * float(np.sum(self._root**2))
+        return self.ridge * self._mass
 
     @cached_property
     def _F(self) -> np.ndarray:
@@ -311,7 +284,7 @@ class _Conditional(Samples, ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class ConditionalProblem(_Conditional):
+class ConditionalProblem(Conditional):
     """How much of a target is explained by XW in a kernel ridge regression.
 
     With the centred Gram matrices K of XW and ``K_Y = F diag(s) F'`` of the target it is
@@ -346,7 +319,7 @@ class ConditionalProblem(_Conditional):
     See Also
     --------
     ismlit.Problem : HSIC, the limit of an infinite ridge.
-    LandmarkProblem : The same in time linear in the rows.
+    ismlit.objectives.landmarks.LandmarkProblem : The same in time linear in the rows.
 
     References
     ----------
@@ -376,7 +349,7 @@ class ConditionalProblem(_Conditional):
 
     def _regression(self, W: np.ndarray) -> Regression:
         tables = self._tables(W, ALL, ALL, 0, 1)
-        K = _total(tables, 0)
+        K = total(tables, 0)
         K *= self._root
         K *= self._root.T
         K = self._centred(self._centred(K).T)
@@ -452,141 +425,20 @@ class ConditionalProblem(_Conditional):
         return np.asarray(turned + self._slope(W, np.asarray(Z, float)))
 
 
-@dataclass(frozen=True, eq=False)
-class LandmarkProblem(_Conditional):
-    """The `ConditionalProblem` of a K that landmarks span: time and memory linear in the rows.
-
-    ``K = C M^-1 C'`` with the kernel C between all rows and the landmarks, and M among these. The
-    second order is that of the exact problem on some of the rows.
+def total(tables: list[Table], order: int) -> np.ndarray:
+    """Return the sum of the terms' derivatives of one order.
 
     Parameters
     ----------
-    X, gamma, kernel, ridge, sample_weight, count
-        As for `ConditionalProblem`.
-    landmarks : array of int, optional
-        Which rows they are; `near` chooses them for a start.
+    tables : list of Table
+        The terms.
+    order : int
+        The place among the orders that the tables have.
 
-    See Also
-    --------
-    ConditionalProblem : The exact one.
-
-    Notes
-    -----
-    `near` takes the row whose kernel those before it explain least, again and again: a Cholesky
-    factorisation with pivots, among at most 2000 rows, until 1e-8 of the diagonal is left or 200
-    rows are taken. With 2000 rows and two columns of W this gives J to 1e-6, and 200 rows drawn at
-    random to 1e-4.
-
-    References
-    ----------
-    Williams and Seeger 2001, Using the Nystroem method to speed up kernel machines.
-    Fine and Scheinberg 2001, Efficient SVM training using low-rank kernel representations.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit import Gaussian, label_gamma
-    >>> from ismlit.objectives.conditional import ConditionalProblem, LandmarkProblem
-    >>> X = np.random.default_rng(0).standard_normal((400, 3))
-    >>> given, W = (X, label_gamma(X[:, 0] > 0), Gaussian(1.0)), np.eye(3)[:, :1]
-    >>> few = LandmarkProblem(*given).near(W)
-    >>> round(few.objective(W) / ConditionalProblem(*given).objective(W), 4)
-    1.0
+    Returns
+    -------
+    array of shape (n, m)
+        One number for each pair.
     """
-
-    landmarks: np.ndarray | None = None
-
-    def near(self, W: np.ndarray) -> LandmarkProblem:
-        """Return the problem with landmarks that are chosen for a climb from W.
-
-        Parameters
-        ----------
-        W : array of shape (d, q)
-            The start.
-
-        Returns
-        -------
-        LandmarkProblem
-            With landmarks.
-        """
-        super().near(W)
-        drawn = np.random.default_rng(0).permutation(self.n)[:LANDMARK_ROWS]
-        column = lambda k: self._kernel_of(W, drawn, drawn[k : k + 1])[:, 0]
-        diagonal = self._diagonal(W, drawn)
-        return replace(self, landmarks=drawn[_pivots(column, diagonal)])
-
-    def _diagonal(self, W: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The kernel of each row with itself (n,)."""
-        total = np.zeros(len(rows))
-        for weight, part, X, u in self._terms:
-            z = X[rows] @ W
-            beta = np.sum(z * z, axis=1) if part.pairs == "inner" else np.zeros(len(rows))
-            total += weight * part.f(beta if u is None else beta * u[rows, 0] ** 2)
-        return total
-
-    def _kernel_of(
-        self, W: np.ndarray, rows: slice | np.ndarray, columns: np.ndarray
-    ) -> np.ndarray:
-        return _total(self._tables(np.asarray(W, dtype=float), rows, columns, 0), 0)
-
-    def _chunks(self) -> Iterator[slice]:
-        yield from gen_batches(self.n, ROW_CHUNK)
-
-    def _regression(self, W: np.ndarray) -> Regression:
-        """``B = F - C a`` with ``(c M + C'C) a = C'F``, C centred: the coefficients a."""
-        if self.landmarks is None:
-            raise ValueError("there are no landmarks yet: near(W) chooses them")
-        m = len(self.landmarks)
-        products, along, target = np.zeros((m, m)), np.zeros(m), np.zeros((m, self._F.shape[1]))
-        for rows in self._chunks():
-            C = self._root[rows] * self._kernel_of(W, rows, self.landmarks)
-            products += C.T @ C
-            along += C.T @ self._root[rows, 0]
-            target += C.T @ self._F[rows]
-        products -= np.outer(along, along) / np.sum(self._root**2)
-        tables = self._tables(W, self.landmarks, self.landmarks, 0, 1)
-        A = products + self._c * _total(tables, 0)
-        A[np.diag_indices(m)] += 1e-12 * np.trace(A)
-        factor = self._factor(A)
-        a = cho_solve(factor, target, check_finite=False)
-        value = self._c * float(np.sum(self._s * np.sum(target * a, axis=0)))
-        return Regression(value, a, along / np.sum(self._root**2), tables)
-
-    def _slope(self, W: np.ndarray, V: np.ndarray) -> np.ndarray:
-        """Phi(W) V (d, k): of ``2 Tr[B s P' dC'] - Tr[P s P' dM]`` with P = c a."""
-        W, at = np.asarray(W, dtype=float), self._at(W)
-        assert self.landmarks is not None  # else there is nothing at W
-        P, total = self._c * at.B, np.zeros((self.d, V.shape[1]))
-        for table in at.tables:
-            number, slope = table.derivatives[1]
-            total -= number * table.sum(((P * self._s) @ P.T) * slope, V)
-        for rows in self._chunks():
-            root, tables = self._root[rows], self._tables(W, rows, self.landmarks, 0, 1)
-            C = root * (_total(tables, 0) - at.rest)
-            left = root * (self._F[rows] - C @ at.B)
-            gamma = (left * (2 * self._s)) @ P.T
-            for table in tables:
-                number, slope = table.derivatives[1]
-                total += number * table.sum(gamma * slope, V)
-        return total.astype(self.dtype)
-
-
-def _total(tables: list[Table], order: int) -> np.ndarray:
-    """The sum of the terms' derivatives of one order."""
     terms = (table.derivatives[order] for table in tables)
     return np.asarray(sum(number * A for number, A in terms))
-
-
-def _pivots(column: Callable[[int], np.ndarray], diagonal: np.ndarray) -> list[int]:
-    """The rows that a Cholesky factorisation with pivots takes; `column` gives columns of K."""
-    left, least = diagonal.copy(), LANDMARK_ERROR * diagonal.max()
-    factors = np.zeros((min(MOST_LANDMARKS, len(left)), len(left)))
-    taken: list[int] = []
-    while len(taken) < len(factors) and left.max() > least:
-        k, pivot = len(taken), int(left.argmax())
-        known = column(pivot) - factors[:k, pivot] @ factors[:k]
-        factors[k] = known / np.sqrt(left[pivot])
-        taken.append(pivot)
-        left -= factors[k] ** 2
-        left[taken] = 0
-    return taken

@@ -8,13 +8,16 @@ import numpy as np
 
 from ismlit.bandwidth import as_kernel
 from ismlit.kernels import Kernel
+from ismlit.memory import few_rows
 from ismlit.messages import warn
-from ismlit.objectives.conditional import (
-    ConditionalProblem,
+from ismlit.objectives.conditional import ConditionalProblem
+from ismlit.objectives.features import FeatureProblem
+from ismlit.objectives.landmarks import (
+    LANDMARK_ROWS,
     LandmarkProblem,
     conditional_problem,
+    visited_landmarks,
 )
-from ismlit.objectives.features import FeatureProblem
 from ismlit.objectives.pairs import Samples
 from ismlit.objectives.plain import Problem
 from ismlit.objectives.protocol import Objective
@@ -49,7 +52,8 @@ def as_problem(
     q : int, optional
         The number of components, which a bandwidth may depend on.
     ridge : float
-        Infinity for HSIC, else that of the conditional covariance.
+        Infinity for HSIC, else that of the conditional covariance, with landmarks where there would
+        be random features.
 
     Returns
     -------
@@ -59,8 +63,7 @@ def as_problem(
     Raises
     ------
     ValueError
-        If gamma or kernel is missing, or is given beside a problem; or if the ridge is not above 0,
-        or is finite with random features.
+        If gamma or kernel is missing, or is given beside a problem; or if the ridge is not above 0.
 
     Warns
     -----
@@ -78,22 +81,21 @@ def as_problem(
     if gamma is None or kernel is None:
         raise ValueError("X is an array, so gamma and kernel are needed: ism(X, gamma, kernel, q)")
     made: Any = kernel
+    problem: Problem | FeatureProblem | ConditionalProblem | LandmarkProblem
     if isinstance(kernel, str):
         made = as_kernel(kernel, np.asarray(X), "projected", q)
-    if not ridge > 0 or (ridge != np.inf and random_features is not None):
-        raise ValueError(
-            f"ridge must be above 0, and infinite with random features, got {ridge!r} with "
-            f"random_features={random_features!r}"
-        )
-    problem: Problem | FeatureProblem | ConditionalProblem | LandmarkProblem
-    if ridge != np.inf:
-        problem = conditional_problem(X, gamma, made, ridge)
-    elif random_features is None:
-        problem = Problem(X, gamma, made, n_jobs)
-    else:
+    if not ridge > 0:
+        raise ValueError(f"ridge must be above 0, got {ridge!r}")
+    if random_features is not None:
         options: dict[str, Any] = dict(features=random_features, random_state=random_state)
         problem = FeatureProblem(X, gamma, made, n_jobs, **options)
+        if ridge != np.inf:
+            return visited_landmarks(problem, ridge, few_rows(problem.n, LANDMARK_ROWS))
         _warn_of_many_features(problem)
+    elif ridge != np.inf:
+        problem = conditional_problem(X, gamma, made, ridge)
+    else:
+        problem = Problem(X, gamma, made, n_jobs)
     _warn_of_the_origin(problem)
     return problem
 

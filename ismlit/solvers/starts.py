@@ -92,8 +92,8 @@ def look_around(
     height and none higher. Where the highest end differs from those of the Taylor start and of the
     gradient start, the held-out score decides between them and not J: with few rows the highest
     maximum can be one of the sample alone. With many rows all of this is done on a sample of them;
-    where another start beats Taylor's there by J, both climb on all rows. Passes over the sample
-    count for as much as they cost.
+    where another start beats Taylor's there by J, the J of both ends on all rows decides. Passes
+    over the sample count for as much as they cost.
 
     Parameters
     ----------
@@ -155,8 +155,9 @@ def look_around(
         return W, starts
     if taken is not best:
         return W, starts
-    ends = [climb(problem, start) for start in (W, starting_point(problem, q, "taylor"))]
-    return max(ends, key=lambda pair: pair[0])[1], starts  # a sample can mislead
+    other = ends[0][1] if V is None else V @ ends[0][1]
+    on_all_rows = lambda frame: problem.near(frame).objective(frame)  # a sample can mislead
+    return max(W, other, key=on_all_rows), starts
 
 
 def by_distance(X: np.ndarray) -> np.ndarray:
