@@ -18,20 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-    "#332288",
-    "#999933",
-    "#882255",
-)
+COLOURS = "#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #000000 #332288 #999933 #882255".split()
 """Those of Okabe and Ito, and three more: they stay apart for colour-blind readers."""
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+MARKERS = "os^DvPX<>*"
 MOST_ABOVE = 12  # With more classes the legend stands beside the picture, in columns.
 ROWS_OF_LEGEND = 20
 MOST_NUMBERS = 20  # Numbers with more distinct values are drawn by a colour bar.

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from ismlit.estimators.linear import LinearReduction, column_std
 from ismlit.estimators.validation import (
     check_units,
-    explain_column,
     warn_of_a_dominant_column,
 )
 from ismlit.geometry.frames import as_frame, column_signs
@@ -89,10 +88,9 @@ def all_or_nothing(fit: Callable[Arguments, Fitted]) -> Callable[Arguments, Fitt
         try:
             with ONE_BLAS_THREAD, np.errstate(under="ignore"):  # of exp, far from all
                 return fit(*args, **kwargs)
-        except BaseException as error:  # KeyboardInterrupt included
+        except BaseException:  # KeyboardInterrupt included
             state.clear()
             state.update(before)
-            explain_column(args[1] if len(args) > 1 else kwargs.get("X"), error)
             raise
 
     return guarded
@@ -156,13 +154,13 @@ class Projection(LinearReduction):
         self._rank = rank = X.shape[1] if self._basis is None else self._basis.shape[1]
         if not rank:
             raise ValueError("all rows of X are equal: duplicate rows of one sample say nothing")
-        q = self._n_components(rank)
+        q = self._n_components(rank, X)
         check_components(q, rank, X)
         names = getattr(self, "feature_names_in_", None)
         warn_of_a_dominant_column(self._std, type(self).__name__, names)
         return q
 
-    def _n_components(self, rank):
+    def _n_components(self, rank, X):
         return self._default_components(rank) if self.n_components is None else self.n_components
 
     def _default_components(self, rank):

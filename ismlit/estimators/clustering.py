@@ -22,7 +22,6 @@ from ismlit.estimators.extension import NystroemEmbedding
 from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import FUNCTION, POSITIVE, one_of, rule
 from ismlit.estimators.scikit import ClusterMixin
-from ismlit.estimators.validation import explained
 from ismlit.grams import ConstantKernelError
 from ismlit.kernels import Kernel
 from ismlit.memory import few_rows
@@ -175,8 +174,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
 
     def _projected(self, X):
         check_is_fitted(self)
-        with explained(X):
-            X = validate_data(self, X, dtype=FLOATS, reset=False)
+        X = validate_data(self, X, dtype=FLOATS, reset=False)
         return (X - self.mean_) @ self.W_
 
     def _alternated(self, joint, columns, q, W=None, **glimpse):

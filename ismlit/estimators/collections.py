@@ -17,7 +17,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ismlit.estimators.validation import refuse_dates
+from ismlit.estimators.validation import explained
 from ismlit.geometry.span import directions_of
 from ismlit.kernels import Gaussian
 from ismlit.objectives.blocks import DaskRows, drawn_values
@@ -114,8 +114,8 @@ def _call(name, method, estimator, args, options):
     are_collections = [*map(is_collection, given)]
     if any(are_collections):
         return _call_with_collections(name, method, estimator, args, options, all(are_collections))
-    refuse_dates(given[0] if given else None)
-    return method(estimator, *args, **options)
+    with explained(given[0] if given else None):
+        return method(estimator, *args, **options)
 
 
 def _call_with_collections(name, method, estimator, args, options, all_collections):

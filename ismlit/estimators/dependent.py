@@ -22,13 +22,11 @@ from ismlit.estimators.importance import component_gains, order_columns
 from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import NONE, WHOLE, one_of, rule
 from ismlit.estimators.weights import agreement, row_weights
-from ismlit.gamma import distinct_rows
 from ismlit.geometry.frames import fixed_signs
 from ismlit.grams import gram
 from ismlit.kernels import Kernel
 from ismlit.memory import few_rows, require_memory
 from ismlit.messages import silenced, warn
-from ismlit.objectives.class_sums import MOST_CLASSES
 from ismlit.objectives.landmarks import (
     LANDMARK_ROWS,
     conditional_problem,
@@ -85,12 +83,7 @@ class DependentIKDR(Projection, ABC):
                 given_weight = _check_sample_weight(given_weight, counted, dtype=float)[counted]
         self._target = y, given_weight  # dropped from a pickle, as the rows are
         gamma = self._gamma(y, sample_weight)
-        self._check_features(gamma, sample_weight)
-        self._choose = lambda rank: choose_components(self, X, y, given_weight, rank)
-        try:
-            centred, q = self._centred(X, sample_weight)
-        finally:
-            del self._choose
+        centred, q = self._centred(X, sample_weight)
         X_centred = X if self.random_features else X - self.mean_  # to read, not to copy
         self.kernel_ = self._kernel(X_centred, q, sample_weight)
         how = self.n_jobs, self.random_features, self.random_state
@@ -173,23 +166,11 @@ class DependentIKDR(Projection, ABC):
         options = dict(scale=self.bandwidth_scale, sample_weight=sample_weight)
         return as_kernel(self.kernel, X_centred, self.bandwidth, q, self._rank, **options)
 
-    def _n_components(self, rank):
+    def _n_components(self, rank, X):
         if self.n_components != "auto":
-            return super()._n_components(rank)
-        q, self.component_scores_ = self._choose(rank)
+            return super()._n_components(rank, X)
+        q, self.component_scores_ = choose_components(self, X, *self._target, rank)
         return q
-
-    def _check_features(self, gamma, sample_weight):
-        """Random features need rows of few kinds; a ValueError says what makes them many."""
-        if self.random_features is None or sample_weight is None:
-            return
-        kinds = len(distinct_rows(gamma.F)[0])
-        if kinds > MOST_CLASSES:
-            raise ValueError(
-                f"random_features add up rows of one class and one weight, at most {MOST_CLASSES} "
-                f"kinds, and y with sample_weight has {kinds}: round the weights to fewer values, "
-                "or leave random_features out"
-            )
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """How strongly y depends on the projected X: normalised HSIC, from 0 to 1.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
 import numpy as np
@@ -98,6 +99,7 @@ class ClosedFormReduction(LinearReduction):
         return agreement(K, L, row_weights(sample_weight, None, Z, y))
 
 
+@dataclass(eq=False, repr=False)
 class GradientKDR(ClosedFormReduction):
     """Find the subspace in which a kernel regression of y on X changes most.
 
@@ -156,22 +158,13 @@ class GradientKDR(ClosedFormReduction):
     [1, 4]
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        bandwidth: float = 0.5,
-        ridge: float = 1e-4,
-        n_turns: int = 1,
-        n_frequencies: int = N_FREQUENCIES,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.bandwidth = bandwidth
-        self.ridge = ridge
-        self.n_turns = n_turns
-        self.n_frequencies = n_frequencies
-        self.random_state = random_state
+    n_components: int = 2
+    _: KW_ONLY
+    bandwidth: float = 0.5
+    ridge: float = 1e-4
+    n_turns: int = 1
+    n_frequencies: int = N_FREQUENCIES
+    random_state: int | np.random.RandomState | None = None
 
     @all_or_nothing
     def fit(self, X, y) -> Self:

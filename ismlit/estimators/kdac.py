@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils.validation import validate_data
 
@@ -16,7 +15,6 @@ from ismlit.estimators.clustering import BANDWIDTH, ClusteringIKDR
 from ismlit.estimators.linear import FLOATS
 from ismlit.estimators.parameters import check_parameters
 from ismlit.gamma import Gamma, guidance_gamma
-from ismlit.kernels import Kernel
 from ismlit.messages import warn
 from ismlit.objectives.joint import JointProblem
 from ismlit.solvers.ism import ism
@@ -28,6 +26,7 @@ SHORT_CLIMB: dict[str, Any] = dict(
 """Turns from one bandwidth to the next: near enough to be followed."""
 
 
+@dataclass(eq=False, repr=False)
 class KDAC(ClusteringIKDR):
     """Cluster the data in another way than they are clustered already (alternative clustering).
 
@@ -136,44 +135,12 @@ class KDAC(ClusteringIKDR):
     (1.0, 0.0)
     """
 
-    quality_: float
-    known_nmi_: float
-    _glimpse, _follows = SHORT_CLIMB, True  # a narrow kernel alone has many poor maxima
+    _: KW_ONLY
+    penalty: float = 2.0
+    n_vectors: int | None = None
+    normalize: str = "centred"
 
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        n_components: int | None = None,
-        kernel: str | Kernel = "gaussian",
-        *,
-        bandwidth: float | str | Callable[[np.ndarray], float] = "silhouette",
-        penalty: float = 2.0,
-        n_vectors: int | None = None,
-        normalize: str = "centred",
-        init: str | ArrayLike = "taylor",
-        tol: float = 1e-6,
-        max_iter: int = 2000,
-        max_turns: int = 100,
-        n_jobs: int | None = None,
-        callback: Callable[[Any], object] | None = None,
-        verbose: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_components = n_components
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.penalty = penalty
-        self.n_vectors = n_vectors
-        self.normalize = normalize
-        self.init = init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_turns = max_turns
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-        self.random_state = random_state
+    _glimpse, _follows = SHORT_CLIMB, True  # a narrow kernel alone has many poor maxima
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -213,8 +180,8 @@ class KDAC(ClusteringIKDR):
                 "clustering cannot be avoided; ask for fewer components",
             )
         alone = JointProblem(problem.X, self.kernel_, self.normalize)
-        self.quality_ = alone.given(self.embedding_).objective(found.W)
-        self.known_nmi_ = np.nan if y is None else nmi_with_known(self.labels_, known)
+        self.quality_: float = alone.given(self.embedding_).objective(found.W)
+        self.known_nmi_: float = np.nan if y is None else nmi_with_known(self.labels_, known)
         return self
 
     def _held(self, tried, found):

@@ -13,7 +13,6 @@ from ismlit.estimators.scikit import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from ismlit.estimators.validation import explained
 
 FLOATS = (np.float64, np.float32)
 TRANSFORM_CHUNK = 16384  # Rows that are looked at at once.
@@ -72,8 +71,7 @@ class LinearReduction(KeepsPrecision, BaseEstimator):
             ``(X - mean_) W_``, in the precision of X.
         """
         check_is_fitted(self)
-        with explained(X):
-            A = validate_data(self, X, dtype=FLOATS, reset=False)
+        A = validate_data(self, X, dtype=FLOATS, reset=False)
         found = [(A[rows] - self.mean_) @ self.W_ for rows in gen_batches(len(A), TRANSFORM_CHUNK)]
         return np.vstack(found).astype(A.dtype, copy=False)
 

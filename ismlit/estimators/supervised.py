@@ -71,7 +71,8 @@ class SupervisedIKDR(DependentIKDR):
         Replace the Gaussian kernel by so many random features: time linear in the samples. X may
         then be a numpy.memmap of more rows than memory holds, or X and y Dask collections, whose
         blocks are added up where they are; see the notes. Such an X is not copied: `certificate`
-        reads it again, so leave it as it is.
+        reads it again, so leave it as it is. With a `ridge` that is a number landmarks take the
+        place of the features.
     tol : float, default=1e-6
         Largest first-order residual, relative to the gradient's matrix Phi, at which the solver
         stops; see `ismlit.ism`.

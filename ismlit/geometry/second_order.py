@@ -9,7 +9,7 @@ minus the Riemannian Hessian of J, and W is a maximum where all its eigenvalues 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, qr
@@ -136,12 +136,6 @@ class Scaling:
         return sizes.min(), sizes.max()
 
 
-class _Curved(Protocol):
-    """An objective of which `SecondOrder` needs no more than this."""
-
-    def phi_derivative(self, W: np.ndarray, Z: np.ndarray) -> np.ndarray: ...
-
-
 class SecondOrder:
     """The matrix Kd - M at some W, as products with tangents.
 
@@ -179,7 +173,7 @@ class SecondOrder:
     (True, True)
     """
 
-    def __init__(self, problem: _Curved, W: np.ndarray, phi: np.ndarray) -> None:
+    def __init__(self, problem: Any, W: np.ndarray, phi: np.ndarray) -> None:
         d, q = W.shape
         self.problem, self.dtype, self.phi = problem, W.dtype, phi
         self.phi_size = float(np.linalg.norm(phi))
@@ -248,10 +242,6 @@ class SecondOrder:
         array of shape (size, size)
             The symmetric matrix.
         """
-        return self._m
-
-    @cached_property
-    def _m(self):
         columns = np.eye(self.size, dtype=self.dtype)
         blocks = range(0, self.size, BLOCK)
         M = np.hstack([self.m_times(columns[:, k : k + BLOCK]) for k in blocks])

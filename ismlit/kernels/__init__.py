@@ -1,6 +1,6 @@
 """The kernel family of ISM: a formula f(beta) on inner products or on differences."""
 
-from ismlit.kernels._base import PAIRS, Kernel, Product, Sum, symbolic_functions
+from ismlit.kernels._base import Kernel, Product, Sum, symbolic_functions
 from ismlit.kernels._named import (
     Gaussian,
     Linear,
@@ -11,7 +11,6 @@ from ismlit.kernels._named import (
 )
 
 __all__ = [
-    "PAIRS",
     "Gaussian",
     "Kernel",
     "Linear",

@@ -132,17 +132,6 @@ class Polynomial(Kernel):
             return beta * 0
         return self.degree * (self.degree - 1) * _power(beta + self.c, self.degree - 2)
 
-    def f_and_derivatives(self, beta: Any, orders: Sequence[int]) -> Multiples:
-        if max(orders) > self.degree or self.degree > 8:
-            return super().f_and_derivatives(beta, orders)
-        beta += self.c
-        powers: dict[int, Any] = {}
-        factors = (1, self.degree, self.degree * (self.degree - 1))
-        for order in sorted(set(orders), reverse=True):  # each from the one below
-            lower = powers.get(order + 1)
-            powers[order] = _power(beta, self.degree - order) if lower is None else lower * beta
-        return [(float(factors[order]), powers[order]) for order in orders]
-
 
 def _power(x, p):
     """x^p; for small whole p by products, which numpy does 20 times faster than its power."""
@@ -263,6 +252,12 @@ class Multiquadratic(Kernel):
 
     def f(self, beta: Any, xp: Any = np) -> Any:
         return -xp.sqrt(beta + self.c**2)
+
+    def df(self, beta: Any, xp: Any = np) -> Any:
+        return -0.5 / xp.sqrt(beta + self.c**2)
+
+    def d2f(self, beta: Any, xp: Any = np) -> Any:
+        return 0.25 / xp.sqrt(beta + self.c**2) ** 3
 
     def f_and_derivatives(self, beta: Any, orders: Sequence[int]) -> Multiples:
         beta += self.c**2

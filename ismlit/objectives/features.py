@@ -132,6 +132,9 @@ class FeatureProblem(Samples):
         exact = Problem(self.X, self.gamma, self.kernel)
         object.__setattr__(self, "X", exact.X)
         object.__setattr__(self, "gamma", exact.gamma)
+        if not isinstance(self.random_state, int | np.integer):  # drawn once, for `near` as well
+            drawn = check_random_state(self.random_state).randint(2**31 - 1)
+            object.__setattr__(self, "random_state", int(drawn))
         if not isinstance(self.gamma, Gamma) or len(self._table[0]) > MOST_CLASSES:
             raise ValueError(
                 f"random features need a Gamma made of labels, with at most {MOST_CLASSES} "

@@ -176,17 +176,9 @@ def alignment(problem: Any, W: np.ndarray, sample_weight: np.ndarray | None = No
         The normalised HSIC, but for the norm of Gamma, which no W changes.
     """
     K = gram(problem.kernel, problem.X, W)
-    if sample_weight is None:
-        level, means = np.linalg.norm(K), K.mean(axis=0)
-        K -= means
-        K -= (means - means.mean())[:, None]  # in place: a copy takes as long as the rest
-        if np.linalg.norm(K) <= 1e-12 * level:  # it was constant but for rounding
-            return 0.0
-        weighed = centred = K
-    else:
-        centred = weighted_centre(K, sample_weight)
-        weighed = centred / np.sqrt(np.outer(sample_weight, sample_weight))
-        # Gamma has the weight of either row, K its root
+    w = np.ones(len(K)) if sample_weight is None else sample_weight
+    centred = weighted_centre(K, w)
+    weighed = centred / np.sqrt(np.outer(w, w))  # Gamma has the weight of either row, K its root
     size = np.linalg.norm(centred)
     return float(np.vdot(problem.gamma.to_dense(), weighed) / size) if size else 0.0
 

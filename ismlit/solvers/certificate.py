@@ -228,9 +228,7 @@ def certify(
         else:
             J, residual = result.objective, result.residual
         n = len(problem.X)  # of Dask collections X is a sample
-        view = problem.on(slice(None) if n <= SAMPLE else few_rows(n, SAMPLE))
-        if not isinstance(view, TwiceDifferentiable):
-            raise ValueError(f"the second order of a {type(problem).__name__} is not derived")
+        view = _exact(problem.on(slice(None) if n <= SAMPLE else few_rows(n, SAMPLE)))
         n_second_order = view.n
         curvature = _tested(view, frame)[2]
     return Certificate(

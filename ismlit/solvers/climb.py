@@ -292,7 +292,6 @@ class SolverState(Generic[P]):
     ) -> None:
         self.problem, self.passes_at_start, self.max_iter = problem, before, max_iter
         self.callback, self.tol = callback, attainable(tol, problem.dtype)
-        self.n_start_passes = problem.count.passes - before
         self.start, self.point = W, Point.measured(problem, W)
         require_slope(problem, self.point.J, self.point.size)
         eps = float(np.finfo(problem.dtype).eps)
@@ -304,46 +303,6 @@ class SolverState(Generic[P]):
         self.log, self.n_iter, self.n_test_passes = [], 0, 0
         self.forget()
         self._record(movement=np.inf, shift=0.0)
-
-    @staticmethod
-    def begin(
-        problem: Objective,
-        q: int,
-        init: str | ArrayLike,
-        random_state: int | np.random.RandomState | None,
-        tol: float,
-        max_iter: int,
-        callback: Callable[[Any], object] | None,
-    ) -> SolverState[Objective]:
-        """Make the state at the start that `ism` is asked for.
-
-        Parameters
-        ----------
-        problem : Objective
-            What is maximised.
-        q : int
-            The number of columns of W.
-        init : str or array of shape (d, q)
-            As for `ism`.
-        random_state : int, RandomState, optional
-            Seed of a random start.
-        tol : float
-            Largest residual at which to stop.
-        max_iter : int
-            The most steps.
-        callback : callable or None
-            Called with every start tried and every accepted point; True ends the search.
-
-        Returns
-        -------
-        SolverState
-            The state.
-        """
-        before = problem.count.passes
-        W, starts = first_frame(problem, q, init, random_state, callback)
-        state = SolverState(problem.near(W), W, before, tol, max_iter, callback)
-        state.starts = starts
-        return state
 
     def forget(self) -> None:
         """Start anew from here: with a plain step, no shift, and no pairs remembered."""
@@ -540,7 +499,6 @@ class SolverState(Generic[P]):
             converged=converged,
             n_iter=self.n_iter,
             n_passes=self.problem.count.passes - self.passes_at_start,
-            n_start_passes=self.n_start_passes,
             n_test_passes=self.n_test_passes,
             message=message,
             history=dict(zip(names, map(np.array, zip(*self.log)))),

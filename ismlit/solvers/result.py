@@ -31,9 +31,9 @@ class ISMResult:
         First-order residual ||Phi W - W (W' Phi W)||_F / ||Phi||_F, 0 at a stationary point.
     converged : bool
         Whether the stopping rule of the solver was met. `message` says which.
-    n_iter, n_passes, n_start_passes, n_test_passes : int
+    n_iter, n_passes, n_test_passes : int
         Steps taken; passes over the pairs of samples (an objective, a Phi, or a Hessian product
-        each count one); how many of them chose the start, and tested the second-order condition.
+        each count one); how many of them tested the second-order condition.
     history : dict of equal-length arrays
         Per accepted point: ``objective``, ``passes`` (made so far), and from `ism` also
         ``residual``, ``shift``, ``movement`` (||P_new - P||; 0 where random features or landmarks
@@ -71,7 +71,6 @@ class ISMResult:
     message: str
     history: dict[str, np.ndarray] = field(repr=False)
     problem: Objective | None = field(repr=False)
-    n_start_passes: int = 0
     n_test_passes: int = 0
     curvature: Curvature | None = None
     starts: Starts | None = None

@@ -1,12 +1,10 @@
 """The conditional covariance: its formula, its derivatives, its limit, and what it finds."""
 
 import pickle
-import tracemalloc
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from library.problems import orthonormal, slopes
+from library.problems import slopes
 from numpy.testing import assert_allclose
 from scipy.linalg import inv, subspace_angles
 
@@ -16,7 +14,6 @@ from ismlit import (
     Kernel,
     Linear,
     Multiquadratic,
-    Polynomial,
     Problem,
     ResponseIKDR,
     SupervisedIKDR,
@@ -29,9 +26,7 @@ from ismlit import (
 from ismlit.bandwidth import self_tuning_kernel
 from ismlit.estimators.conditional import FEWEST_JUDGED, is_clearly_better
 from ismlit.gamma import DenseGamma, Gamma
-from ismlit.objectives import conditional
-from ismlit.objectives.conditional import ConditionalProblem, LandmarkProblem
-from ismlit.objectives.protocol import TwiceDifferentiable
+from ismlit.objectives.conditional import ConditionalProblem
 from ismlit.solvers.gradient_start import gradient_plane, gradient_scatter
 
 RATIONAL = Kernel(lambda beta, xp: 1 / (1 + beta / 3), name="rational")
@@ -282,77 +277,9 @@ def test_auto_takes_hsic_unless_held_out_rows_prefer_another(rng):
     few = SupervisedIKDR(1, ridge="auto").fit(X[: FEWEST_JUDGED - 1], y[: FEWEST_JUDGED - 1])
     for model in (features, few):
         assert model.ridge_ == np.inf and model.ridge_scores_ is None
-    with pytest.raises(ValueError, match=r"needs a kernel of pairs.*leave random_features out"):
-        SupervisedIKDR(1, ridge=0.1, random_features=8).fit(X, y)
     for ridge in (0, -1.0, "small", None, True):
         with pytest.raises(ValueError, match="ridge of SupervisedIKDR must be a number above 0"):
             SupervisedIKDR(1, ridge=ridge).fit(X, y)
-
-
-# ---------------------------------------------------------------- landmarks
-
-
-@pytest.mark.parametrize("kernel", [Gaussian(1.0), Polynomial(2), 2 * Gaussian(1.5) + Linear()])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_landmarks_give_the_exact_problem(kernel, weighted, rng):
-    X, w = rng.standard_normal((90, 5)), rng.integers(1, 4, 90).astype(float)
-    X -= X.mean(axis=0)
-    w = w if weighted else None
-    gamma, W = (
-        label_gamma((X[:, 0] * X[:, 1] > 0).astype(int), sample_weight=w),
-        orthonormal(5, 2, rng),
-    )
-    exact = ConditionalProblem(X, gamma, kernel, 0.01, w)
-    near = LandmarkProblem(X, gamma, kernel, 0.01, w).near(W)
-    assert near.objective(W) == pytest.approx(exact.objective(W), rel=1e-5)
-    slope, expected = (problem.objective_and_gradient(W)[1] for problem in (near, exact))
-    assert_allclose(slope, expected, atol=1e-4 * np.abs(expected).max())
-
-
-def test_the_gradient_of_landmarks_is_that_of_their_own_objective(rng, monkeypatch):
-    """Where they are few, and K differs from the exact one; in chunks of rows too."""
-    X, W, Z = rng.standard_normal((80, 4)), orthonormal(4, 2, rng), rng.standard_normal((4, 2))
-    gamma = label_gamma(np.arange(80) % 3)
-    problem = LandmarkProblem(X, gamma, Gaussian(0.5), 0.05, landmarks=np.arange(0, 80, 10))
-    exact = ConditionalProblem(X, gamma, Gaussian(0.5), 0.05).objective(W)
-    assert abs(problem.objective(W) / exact - 1) > 0.1
-    slope = (problem.objective(W + 1e-5 * Z) - problem.objective(W - 1e-5 * Z)) / 2e-5
-    J, gradient = problem.objective_and_gradient(W)
-    assert 2 * np.sum(gradient * Z) == pytest.approx(slope, rel=1e-6)
-    assert_allclose(problem.objective_and_phi(W)[1] @ W, gradient, rtol=1e-10)
-    monkeypatch.setattr(conditional, "ROW_CHUNK", 7)
-    again = replace(problem)
-    assert again.objective(W) == pytest.approx(J, rel=1e-12)
-    assert_allclose(again.objective_and_gradient(W)[1], gradient, rtol=1e-9)
-
-
-def test_landmarks_by_pivots_are_better_than_random_ones():
-    """For all of ten draws: by a hundred times at least in the median."""
-    ratios = []
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        X, W = rng.standard_normal((500, 6)), orthonormal(6, 2, rng)
-        given = X, label_gamma((X[:, 0] > X[:, 1] ** 2).astype(int)), Gaussian(1.0), 0.01
-        exact, chosen = ConditionalProblem(*given).objective(W), LandmarkProblem(*given).near(W)
-        drawn = rng.permutation(500)[: len(chosen.landmarks)]
-        random = LandmarkProblem(*given, landmarks=drawn)
-        ratios.append(abs(random.objective(W) - exact) / abs(chosen.objective(W) - exact))
-    assert min(ratios) > 1 and np.median(ratios) > 100
-
-
-def test_landmarks_need_a_start_and_memory_grows_with_the_rows_alone(rng):
-    X, y = rng.standard_normal((2000, 4)), np.arange(2000) % 2
-    problem = LandmarkProblem(X, label_gamma(y), Gaussian(1.0))
-    with pytest.raises(ValueError, match="there are no landmarks yet"):
-        problem.objective(np.eye(4)[:, :2])
-    W = np.eye(4)[:, :2]
-    tracemalloc.start()
-    problem.near(W).objective_and_gradient(W)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2000**2 * 8
-    assert not isinstance(problem, TwiceDifferentiable)
-    assert isinstance(problem.on(np.arange(100)), ConditionalProblem)
 
 
 def test_a_kernel_that_is_not_definite_is_refused(rng):
@@ -374,8 +301,7 @@ def test_ism_takes_the_ridge_of_the_problem(rng):
     assert certify(ends[0.01]).is_maximum
 
 
-@pytest.mark.parametrize("options", [dict(ridge=0.0), dict(ridge=0.1, random_features=8)])
-def test_ism_refuses_a_ridge_in_words(options, rng):
+def test_ism_refuses_a_ridge_in_words(rng):
     X = rng.standard_normal((30, 3))
-    with pytest.raises(ValueError, match="above 0, and infinite with random features"):
-        ism(X, label_gamma(X[:, 0] > 0), Gaussian(1.0), 1, **options)
+    with pytest.raises(ValueError, match="ridge must be above 0, got 0"):
+        ism(X, label_gamma(X[:, 0] > 0), Gaussian(1.0), 1, ridge=0.0)

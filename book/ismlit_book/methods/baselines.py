@@ -304,7 +304,6 @@ class _Descent:
         self.max_passes = np.inf if max_passes is None else max_passes
         check_options(problem, q, tol, max_iter)
         self.start = first_frame(problem, q, **{"init": "taylor"} | start)[0].astype(float)
-        self.n_start_passes = problem.count.passes - self.before
         J, phi = problem.objective_and_phi(self.start)
         self.scale = float(np.linalg.norm(phi))
         require_slope(problem, J, self.scale)
@@ -343,7 +342,6 @@ class _Descent:
             converged=bool(done),
             n_iter=n_iter,
             n_passes=n_passes,
-            n_start_passes=self.n_start_passes,
             message=message,
             history={"objective": np.array(self.objectives), "passes": np.array(self.passes)},
             problem=self.problem,

@@ -8,6 +8,7 @@ grow.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
@@ -60,6 +61,7 @@ COPIES = {(True, False): 1, (True, True): 4, (False, False): 4, (False, True): 9
 """Arrays of n x n numbers at one time, by whether growth stops early and goes beyond a layer."""
 
 
+@dataclass(eq=False, repr=False)
 class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     """Classify by a network of Gaussian layers, each solved for dependence on the labels.
 
@@ -194,46 +196,22 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     True
     """
 
-    layers_: list[Layer]
-    history_: dict[str, np.ndarray]
-    converged_: bool
-    classes_: np.ndarray
-    n_iter_: int
-
-    def __init__(
-        self,
-        *,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.2,
-        class_weight: str | dict[Any, float] | None = "balanced",
-        max_layers: int = 12,
-        threshold: float = 0.99,
-        n_components: int | None = None,
-        bandwidth: float | str | None = None,
-        ridges: Sequence[float] = RIDGES,
-        random_features: int | None = None,
-        tol: float = 1e-3,
-        max_iter: int = 20,
-        n_jobs: int | None = None,
-        callback: Callable[[Layer], object] | None = None,
-        verbose: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.class_weight = class_weight
-        self.max_layers = max_layers
-        self.threshold = threshold
-        self.n_components = n_components
-        self.bandwidth = bandwidth
-        self.ridges = ridges
-        self.random_features = random_features
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-        self.random_state = random_state
+    _: KW_ONLY
+    early_stopping: bool = True
+    validation_fraction: float = 0.2
+    class_weight: str | dict[Any, float] | None = "balanced"
+    max_layers: int = 12
+    threshold: float = 0.99
+    n_components: int | None = None
+    bandwidth: float | str | None = None
+    ridges: Sequence[float] = RIDGES
+    random_features: int | None = None
+    tol: float = 1e-3
+    max_iter: int = 20
+    n_jobs: int | None = None
+    callback: Callable[[Layer], object] | None = None
+    verbose: bool = False
+    random_state: int | np.random.RandomState | None = None
 
     feature_importances_ = Refused(
         "its layers are not linear in X. sklearn.inspection.permutation_importance ranks the "
