@@ -265,8 +265,8 @@ def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
         raise ValueError("the score of a bandwidth is not finite: check the squared distances")
     k = int(np.argmin(losses))
     around = points[max(k - 1, 0)], points[min(k + 1, grid - 1)]
-    found = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": tol})
-    value, place = min((losses[k], points[k]), (found.fun, found.x))
+    refined = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": tol})
+    value, place = min((losses[k], points[k]), (refined.fun, refined.x))
     return float(np.exp(place)), -float(value)
 
 

@@ -266,34 +266,36 @@ def plot_bandwidths(search: Any, ax: Axes | None = None) -> Axes:
     ('bandwidth_scale', 'log')
     >>> plt.close()
     """
-    found = search.cv_results_
+    results = search.cv_results_
     ends = ("bandwidth_scale", "bandwidth", "sigma")
-    keys = [key for end in ends for key in found if key.startswith("param_") and key.endswith(end)]
+    keys = [
+        key for end in ends for key in results if key.startswith("param_") and key.endswith(end)
+    ]
     if not keys:
-        searched = sorted(key.removeprefix("param_") for key in found if key.startswith("param_"))
+        searched = sorted(key.removeprefix("param_") for key in results if key.startswith("param_"))
         raise ValueError(f"no bandwidth was searched, but {searched}: one of {ends} is drawn")
     try:
-        widths = np.asarray(found[keys[0]].tolist(), dtype=float)
+        widths = np.asarray(results[keys[0]].tolist(), dtype=float)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{keys[0].removeprefix('param_')} was searched over {found[keys[0]].tolist()}, which "
-            "are not all numbers: search bandwidth_scale, in units of a rule"
+            f"{keys[0].removeprefix('param_')} was searched over {results[keys[0]].tolist()}, "
+            "which are not all numbers: search bandwidth_scale, in units of a rule"
         ) from error
     metric = search.refit if getattr(search, "multimetric_", False) else "score"
-    if f"mean_test_{metric}" not in found:
-        several = sorted(key[10:] for key in found if key.startswith("mean_test_"))
+    if f"mean_test_{metric}" not in results:
+        several = sorted(key[10:] for key in results if key.startswith("mean_test_"))
         raise ValueError(
             f"the search has the metrics {several}, and refit={metric!r} names none: search "
             f"with refit={several[0]!r}"
         )
-    scores, folds = found[f"mean_test_{metric}"], search.n_splits_
+    scores, folds = results[f"mean_test_{metric}"], search.n_splits_
     scored = np.isfinite(scores) & np.isfinite(widths)  # other grids of a list have no bandwidth
     best = [
         max(np.flatnonzero(scored & (widths == w)), key=lambda i: scores[i])
         for w in np.unique(widths[scored])
     ]
     ax = _axes(ax)
-    errors = found[f"std_test_{metric}"][best] / np.sqrt(max(folds - 1, 1))
+    errors = results[f"std_test_{metric}"][best] / np.sqrt(max(folds - 1, 1))
     ax.errorbar(widths[best], scores[best], errors, fmt="o-", color=COLOURS[0], capsize=2)
     if scored[search.best_index_]:
         ax.axvline(widths[search.best_index_], color="0.6", linewidth=0.8, zorder=0)

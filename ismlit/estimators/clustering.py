@@ -105,31 +105,31 @@ class ClusteringIKDR(ClusterMixin, Projection):
         best: Any = None
         for bandwidth, W, least in self._candidates(joint_of, centred, columns, q):
             joint = joint_of(bandwidth)
-            found = self._solved_with(joint, columns, q, W)
+            alternation = self._solved_with(joint, columns, q, W)
             if given is None:
-                labels = cluster_rows(found.U, k, self.random_state)
+                labels = cluster_rows(alternation.U, k, self.random_state)
             else:
-                labels = cluster_rows_given(found.U, k, given, self.random_state)
+                labels = cluster_rows_given(alternation.U, k, given, self.random_state)
             value = 0.0
             if self._searched:
-                value = self._promise(*_some_rows(found.U, labels))
+                value = self._promise(*_some_rows(alternation.U, labels))
                 rows = few_rows(n, SEARCH_SUBSAMPLE)
-                value = self._judged(joint.on(rows), found.W, labels[rows], value)
+                value = self._judged(joint.on(rows), alternation.W, labels[rows], value)
             if best is None or value > best[0]:
-                best = value, joint, found, labels
+                best = value, joint, alternation, labels
             if self._stopped or (best[0] > -1 and best[0] >= least):
                 break
-        value, joint, found, labels = best
+        value, joint, alternation, labels = best
         self.labels_: np.ndarray = labels
         if value < 0:
             warn_of_the_end(self, value)
         self.kernel_ = joint.kernel
-        found.warn_unless_converged(type(self).__name__)
-        self.result_ = replace(found, result=self._keep(found.result), W=self.W_)
-        self._extension = NystroemEmbedding(joint, self._solved.W, found.U, self.labels_)
-        self.converged_, self.history_ = found.converged, found.history
-        self.embedding_: np.ndarray = found.U
-        self.n_iter_ = found.n_iter
+        alternation.warn_unless_converged(type(self).__name__)
+        self.result_ = replace(alternation, result=self._keep(alternation.result), W=self.W_)
+        self._extension = NystroemEmbedding(joint, self._solved.W, alternation.U, self.labels_)
+        self.converged_, self.history_ = alternation.converged, alternation.history
+        self.embedding_: np.ndarray = alternation.U
+        self.n_iter_ = alternation.n_iter
 
     @np.errstate(under="ignore")
     def predict(self, X: Any) -> np.ndarray:
@@ -217,11 +217,11 @@ class ClusteringIKDR(ClusterMixin, Projection):
             return [(bandwidth, None, -1.0)]
         rows = few_rows(len(X), SEARCH_SUBSAMPLE)
         sigmas = median_distance(X, max_samples=MEDIAN_SUBSAMPLE) * np.array(SHARES)
-        found = self._scanned(joint_of, rows, sigmas, columns, q)[:MOST_SOLVED]
-        if "self_tuning" not in [bandwidth for _, bandwidth, _ in found]:
-            found.append((-1.0, "self_tuning", None))
-        after = [value - SILHOUETTE_TIE for value, *_ in found[1:]] + [-1.0]
-        return [(*rest, least) for (_, *rest), least in zip(found, after)]
+        ranked = self._scanned(joint_of, rows, sigmas, columns, q)[:MOST_SOLVED]
+        if "self_tuning" not in [bandwidth for _, bandwidth, _ in ranked]:
+            ranked.append((-1.0, "self_tuning", None))
+        after = [value - SILHOUETTE_TIE for value, *_ in ranked[1:]] + [-1.0]
+        return [(*rest, least) for (_, *rest), least in zip(ranked, after)]
 
     def _promise(self, U, labels, rows):
         """How good a bandwidth looks by the clusters of some rows, in their embedding U."""
@@ -257,16 +257,16 @@ class ClusteringIKDR(ClusterMixin, Projection):
             self._say(bandwidth, promise)
             return promise, self._judged(joint, end.W, labels, promise), end.W
 
-        promises, found, W = np.full(len(sigmas), -1.0), [], None
+        promises, scored, W = np.full(len(sigmas), -1.0), [], None
         for i, sigma in enumerate(sigmas.tolist()):
             promises[i], value, end = tried(sigma, W, **self._glimpse)
-            found.append((value, sigma, end if self._follows else None))
-            W = found[-1][2]
+            scored.append((value, sigma, end if self._follows else None))
+            W = scored[-1][2]
             if promises[i] == -1 and promises.max() > -1:
                 break
         self.tried_ = {"bandwidth": sigmas, "silhouette": promises}
-        found = sorted(found, key=lambda row: -row[0])
-        return [row for row in self._held(tried, found) if row[0] > -1]
+        scored = sorted(scored, key=lambda row: -row[0])
+        return [row for row in self._held(tried, scored) if row[0] > -1]
 
     def _held(self, tried, found):
         """The best of what was found held against 20 turns, the self-tuning kernel, the rest."""

@@ -91,10 +91,10 @@ def cluster_rows_given(U: np.ndarray, k: int, given, random_state=None, max_iter
     centres = free.cluster_centers_[_matched(free.labels_, given, k)[0]]
     labels: Any = None
     for _ in range(max_iter):
-        found = np.where(known, given, cdist(rows, centres).argmin(axis=1))
-        if labels is not None and (found == labels).all():
+        assigned = np.where(known, given, cdist(rows, centres).argmin(axis=1))
+        if labels is not None and (assigned == labels).all():
             break
-        labels = found
+        labels = assigned
         for c in np.unique(labels):
             centres[c] = rows[labels == c].mean(axis=0)
     return labels

@@ -149,7 +149,7 @@ def _on_every_block(name, estimator, X, **options):
     _require_row_chunks(X, "X")
     container = _call_on_block(np.ones((1, X.shape[1]), X.dtype), name, twin, options)
     like = np.asarray(container)[:0]
-    found = X.map_blocks(
+    lazy = X.map_blocks(
         _call_on_block_as_array,
         *(name, twin, options, like),
         dtype=like.dtype,
@@ -158,7 +158,7 @@ def _on_every_block(name, estimator, X, **options):
         meta=like,
     )
     if not hasattr(container, "columns"):
-        return found
+        return lazy
     try:
         from dask.dataframe import from_dask_array  # set_output was asked for a table
     except ImportError as error:
@@ -166,7 +166,7 @@ def _on_every_block(name, estimator, X, **options):
             'a table of Dask needs pandas and pyarrow: pip install "dask[dataframe]", or '
             'set_output(transform="default") for an array'
         ) from error
-    return from_dask_array(found, columns=list(container.columns))
+    return from_dask_array(lazy, columns=list(container.columns))
 
 
 def _accuracy(estimator, X, y, sample_weight=None):

@@ -75,15 +75,15 @@ class NystroemEmbedding:
         array of shape (m, columns)
             Their embedding.
         """
-        found = []
+        embedded = []
         for rows in batches(len(Z), len(self.points)):
             K = self._kernel(Z[rows])
             if self.local:
                 K = self._brought_near(K, Z[rows])
             if self.divided:
                 K = K / np.sqrt(K.sum(axis=1))[:, None] / np.transpose(self.root)
-            found.append((K @ self.U - self.mean) / self.values)
-        return np.vstack(found)
+            embedded.append((K @ self.U - self.mean) / self.values)
+        return np.vstack(embedded)
 
     def near(self, Z: np.ndarray) -> np.ndarray:
         """Return which rows have a training row near, so that the kernel is not 0.

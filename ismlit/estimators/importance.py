@@ -318,22 +318,24 @@ def bootstrap_importances(
         fitted |= dict(init=model.W_, n_components=model.W_.shape[1])
         twin, kernel = twin.set_params(**fitted), model.kernel_
     rng = check_random_state(random_state)
-    found: list[np.ndarray] = []
+    resampled: list[np.ndarray] = []
     for _ in range(TRIES):
-        drawn = [rng.randint(len(units), size=len(units)) for _ in range(n_resamples - len(found))]
+        drawn = [
+            rng.randint(len(units), size=len(units)) for _ in range(n_resamples - len(resampled))
+        ]
         rows = [np.concatenate([units[i] for i in draw]) for draw in drawn]
         fit = partial(_importances, twin, kernel, n_classes, A, target, w)
         ends = Parallel(n_jobs)(delayed(fit)(some) for some in rows)
-        found += [end for end in ends if not isinstance(end, ValueError)]
-        if len(found) == n_resamples:
+        resampled += [end for end in ends if not isinstance(end, ValueError)]
+        if len(resampled) == n_resamples:
             break
     else:
         fault = next(end for end in ends if isinstance(end, ValueError))
         raise ValueError(
-            f"only {len(found)} of {n_resamples} draws could be fitted, with {TRIES} tries for "
+            f"only {len(resampled)} of {n_resamples} draws could be fitted, with {TRIES} tries for "
             f"each: {fault}; leave rare classes out, or collect more rows"
         ) from fault
-    importances = np.column_stack(found)
+    importances = np.column_stack(resampled)
     return Bunch(
         importances=importances,
         importances_mean=importances.mean(axis=1),

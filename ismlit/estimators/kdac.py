@@ -173,14 +173,14 @@ class KDAC(ClusteringIKDR):
             guide=None if y is None else to_differ_from(known, self.penalty),
             columns=self.n_vectors or max(self.n_clusters - 1, 1),
         )
-        problem, found = self.solved()
-        if known is not None and self.penalty and len(found.W) == found.W.shape[1]:
+        problem, result = self.solved()
+        if known is not None and self.penalty and len(result.W) == result.W.shape[1]:
             warn(
-                f"X varies in {len(found.W)} directions, and W keeps every one, so the known "
+                f"X varies in {len(result.W)} directions, and W keeps every one, so the known "
                 "clustering cannot be avoided; ask for fewer components",
             )
         alone = JointProblem(problem.X, self.kernel_, self.normalize)
-        self.quality_: float = alone.given(self.embedding_).objective(found.W)
+        self.quality_: float = alone.given(self.embedding_).objective(result.W)
         self.known_nmi_: float = np.nan if y is None else nmi_with_known(self.labels_, known)
         return self
 

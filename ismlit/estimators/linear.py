@@ -72,8 +72,10 @@ class LinearReduction(KeepsPrecision, BaseEstimator):
         """
         check_is_fitted(self)
         A = validate_data(self, X, dtype=FLOATS, reset=False)
-        found = [(A[rows] - self.mean_) @ self.W_ for rows in gen_batches(len(A), TRANSFORM_CHUNK)]
-        return np.vstack(found).astype(A.dtype, copy=False)
+        projected = [
+            (A[rows] - self.mean_) @ self.W_ for rows in gen_batches(len(A), TRANSFORM_CHUNK)
+        ]
+        return np.vstack(projected).astype(A.dtype, copy=False)
 
     def inverse_transform(self, Z: ArrayLike) -> np.ndarray:
         """The rows of X that lie in the subspace and have the projection Z.

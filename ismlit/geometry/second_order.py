@@ -126,8 +126,8 @@ class Scaling:
             The product.
         """
         seen = self.V.T @ Z
-        found = self.V @ (seen * self.sizes**power)
-        return found if self.bulk is None else found + (Z - self.V @ seen) * self.bulk**power
+        scaled = self.V @ (seen * self.sizes**power)
+        return scaled if self.bulk is None else scaled + (Z - self.V @ seen) * self.bulk**power
 
     @property
     def extremes(self) -> tuple[float, float]:

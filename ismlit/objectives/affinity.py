@@ -185,18 +185,18 @@ class Affinity:
                 f"U has room for {room} columns orthogonal to what is known, not for {k}: give "
                 "fewer known clusters, or more samples"
             )
-        found = None
+        eigenpairs = None
         if n > max(dense, 3 * k):
             if near is not None:
-                found = self._by_blocks(near)
-            if found is None:
-                found = self._by_lanczos(k)
-        if found is None:
+                eigenpairs = self._by_blocks(near)
+            if eigenpairs is None:
+                eigenpairs = self._by_lanczos(k)
+        if eigenpairs is None:
             cure = "widen the bandwidth, or take a sample of the rows"
             require_memory("an embedding by all eigenvectors", cure, n, 5, self.dtype.itemsize)
             A = self.dense()
-            found = top_eigenvectors((A + A.T) / 2, k)
-        values, U = found
+            eigenpairs = top_eigenvectors((A + A.T) / 2, k)
+        values, U = eigenpairs
         self._require_signal(values)
         return U, values
 

@@ -305,7 +305,7 @@ def first_visit(block: Block, shared: tuple[Any, ...], drawn: np.ndarray) -> Mom
             f"Input X contains {'NaN' if np.isnan(x[row, column]) else 'infinity'}, in column "
             f"{column}, row {row} of a block: leave such rows out, or fill the gaps"
         )
-    found = []
+    moments = []
     for start in range(0, max(len(x), 1), FEATURE_CHUNK):
         rows = x[start : start + FEATURE_CHUNK].astype(float)
         labels, codes = np.unique(y[start : start + FEATURE_CHUNK], return_inverse=True)
@@ -316,8 +316,8 @@ def first_visit(block: Block, shared: tuple[Any, ...], drawn: np.ndarray) -> Mom
             )
         sums, sizes = class_sums(rows, codes, len(labels))[0], np.bincount(codes)
         rows -= sums.sum(axis=0) / max(len(rows), 1)
-        found.append(Moments(labels, sizes, sums, rows.T @ rows, x[:0], y[:0]))
-    return merge_moments(found)._replace(X=x[drawn], y=y[drawn])
+        moments.append(Moments(labels, sizes, sums, rows.T @ rows, x[:0], y[:0]))
+    return merge_moments(moments)._replace(X=x[drawn], y=y[drawn])
 
 
 def merge_moments(parts: list[Moments]) -> Moments:

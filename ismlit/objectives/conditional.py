@@ -145,17 +145,17 @@ class Conditional(Samples, ABC):
     def _terms(self) -> list[Term]:
         """Weight, formula, samples and factors (n, 1) of every term of the kernel."""
         X = self.X.astype(float)
-        data, found = {"inner": X, "difference": X - column_means(X)}, []
+        data, terms = {"inner": X, "difference": X - column_means(X)}, []
         for weight, part in self.kernel.terms():
             u = part.scale(self.n)
-            found.append((float(weight), part, data[part.pairs], None if u is None else u[:, None]))
-        return found
+            terms.append((float(weight), part, data[part.pairs], None if u is None else u[:, None]))
+        return terms
 
     def _tables(
         self, W: np.ndarray, rows: slice | np.ndarray, columns: slice | np.ndarray, *orders: int
     ) -> list[Table]:
         """The terms of the kernel for some pairs of samples."""
-        found = []
+        tables = []
         for weight, part, X, u in self._terms:
             left, right = beta_factors(part.pairs, X @ W)
             beta = left[rows] @ right[columns].T
@@ -172,8 +172,8 @@ class Conditional(Samples, ABC):
                 made = zip(orders, part.f_and_derivatives(beta, orders))
                 values = [(number, A * scales**order) for order, (number, A) in made]
             values = [(weight * number, A) for number, A in values]
-            found.append(Table(part.pairs, X[rows], X[columns], values))
-        return found
+            tables.append(Table(part.pairs, X[rows], X[columns], values))
+        return tables
 
     def _factor(self, A: np.ndarray) -> Any:
         try:
@@ -361,9 +361,9 @@ class ConditionalProblem(Conditional):
 
     def _slope(self, W: np.ndarray, V: np.ndarray) -> np.ndarray:
         """Phi(W) V (d, k)."""
-        found, left = self._at(W), self._root * self._at(W).B
+        regression, left = self._at(W), self._root * self._at(W).B
         gamma, total = (left * self._s) @ left.T, np.zeros((self.d, V.shape[1]))
-        for table in found.tables:
+        for table in regression.tables:
             number, slope = table.derivatives[1]
             total += number * table.sum(gamma * slope, V)
         return total.astype(self.dtype)
@@ -385,9 +385,9 @@ class ConditionalProblem(Conditional):
         """
         at, W = self._at(W), np.asarray(W, dtype=float)
         left = self._root * at.B
-        gamma, found = (left * self._s) @ left.T, np.zeros(np.shape(Z))
+        gamma, images = (left * self._s) @ left.T, np.zeros(np.shape(Z))
         tables = self._tables(W, ALL, ALL, 1, 2)
-        for image, direction in zip(found, np.asarray(Z, dtype=float)):
+        for image, direction in zip(images, np.asarray(Z, dtype=float)):
             self.count.passes += 1
             moved = [self._slope_of_betas(term, W, direction) for term in self._terms]
             tilt = [number * A for number, A in (table.derivatives[0] for table in tables)]
@@ -397,7 +397,7 @@ class ConditionalProblem(Conditional):
             for table, slope, d_beta in zip(tables, tilt, moved):
                 number, bend = table.derivatives[1]
                 image += table.sum(number * gamma * bend * d_beta + d_gamma * slope, W)
-        return found.astype(self.dtype)
+        return images.astype(self.dtype)
 
     def _slope_of_betas(self, term: Term, W: np.ndarray, Z: np.ndarray) -> np.ndarray:
         """How the betas (n, n) of a term change as W moves along Z."""

@@ -428,8 +428,8 @@ def even_frequencies(q: int, m: int, seed: Any) -> np.ndarray:
         The frequencies, of standard normal distribution.
     """
     draws = MultivariateNormalQMC(np.zeros(q), seed=seed)
-    found = draws.random(2 ** (m - 1).bit_length())[:m]  # it warns of other than powers of two
-    return np.asarray(found.T)
+    normals = draws.random(2 ** (m - 1).bit_length())[:m]  # it warns of other than powers of two
+    return np.asarray(normals.T)
 
 
 def waves(rows: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
@@ -451,17 +451,17 @@ def waves(rows: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
     """
     angles = rows @ frequencies
     n, m = angles.shape
-    found = np.empty((n, 2 * m), angles.dtype)
+    features = np.empty((n, 2 * m), angles.dtype)
     if angles.dtype == np.float32:
-        np.cos(angles, out=found[:, :m])
-        np.sin(angles, out=found[:, m:])
-        return found
+        np.cos(angles, out=features[:, :m])
+        np.sin(angles, out=features[:, m:])
+        return features
     angles *= 0.5  # in double precision one tangent costs half of a cosine and a sine
     half = np.tan(angles, out=angles)
     scale = 1 / (1 + half * half)
-    np.multiply(2 * half, scale, out=found[:, m:])
-    np.subtract(2 * scale, 1, out=found[:, :m])
-    return found
+    np.multiply(2 * half, scale, out=features[:, m:])
+    np.subtract(2 * scale, 1, out=features[:, :m])
+    return features
 
 
 def _sums(x: np.ndarray, codes: np.ndarray, k: int, frequencies: np.ndarray) -> Sums:

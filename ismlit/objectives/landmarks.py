@@ -150,7 +150,7 @@ class LandmarkProblem(Conditional):
 
     def _pulls(self, W: np.ndarray, V: np.ndarray) -> np.ndarray:
         """The part of Phi(W) V (d, k) that comes from the pairs of a row and a landmark."""
-        at, found = self._at(W), np.zeros((self.d, V.shape[1]))
+        at, image = self._at(W), np.zeros((self.d, V.shape[1]))
         for rows in self._chunks():
             root, tables = self._root[rows], self._tables(W, rows, self._chosen, 0, 1)
             C = root * (total(tables, 0) - at.rest)
@@ -158,8 +158,8 @@ class LandmarkProblem(Conditional):
             gamma = (left * (2 * self._c * self._s)) @ at.B.T
             for table in tables:
                 number, slope = table.derivatives[1]
-                found += number * table.sum(gamma * slope, V)
-        return found
+                image += number * table.sum(gamma * slope, V)
+        return image
 
     @property
     def _chosen(self) -> np.ndarray:
@@ -181,11 +181,11 @@ class LandmarkProblem(Conditional):
     def _slope(self, W: np.ndarray, V: np.ndarray) -> np.ndarray:
         """Phi(W) V (d, k): of ``2 Tr[B s P' dC'] - Tr[P s P' dM]`` with P = c a."""
         W, at = np.asarray(W, dtype=float), self._at(W)
-        P, found = self._c * at.B, self._pulls(W, V)
+        P, image = self._c * at.B, self._pulls(W, V)
         for table in at.tables:
             number, slope = table.derivatives[1]
-            found -= number * table.sum(((P * self._s) @ P.T) * slope, V)
-        return found.astype(self.dtype)
+            image -= number * table.sum(((P * self._s) @ P.T) * slope, V)
+        return image.astype(self.dtype)
 
 
 @dataclass(frozen=True, eq=False)

@@ -260,11 +260,11 @@ class NormalizedProblem(Samples):
             The derivative of ``Phi(W + t Z) W`` at t = 0, for each direction.
         """
         at = self._at(W)
-        found = self._plain(at.gamma).phi_derivative(W, Z)
-        for image, direction in zip(found, np.asarray(Z)):
+        images = self._plain(at.gamma).phi_derivative(W, Z)
+        for image, direction in zip(images, np.asarray(Z)):
             change = self._plain(self._gamma_derivative(W, at, direction))
             image += change.objective_and_gradient(W)[1]
-        return found
+        return images
 
     def gradient_derivative(self, W: ArrayLike, Z: ArrayLike) -> np.ndarray:
         """Return half of the Euclidean Hessian applied to one direction.

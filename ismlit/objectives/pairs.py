@@ -300,12 +300,12 @@ class Pairs(Samples):
         """The formulas of the kernel; differences see X less its mean, which rounds less."""
         centred = self.X - self.X.mean(axis=0)
         data = {"inner": self.X, "difference": centred}
-        found = []
+        parts = []
         for weight, part in self.kernel.terms():
             u = part.scale(self.n)
             u = None if u is None else u.astype(self.dtype)[:, None]
-            found.append(Part(float(weight), part, data[part.pairs], u))
-        return found
+            parts.append(Part(float(weight), part, data[part.pairs], u))
+        return parts
 
     @cached_property
     def blocks(self) -> list[slice]:
@@ -343,11 +343,11 @@ class Pairs(Samples):
         list of (left, right)
             Arrays of shape (n, k) and (k, n).
         """
-        found = []
+        factors = []
         for part, view, U in zip(self.parts, views, directions, strict=True):
             left, right = beta_slope_factors(part.kernel.pairs, view.z, U)
-            found.append((left, np.ascontiguousarray(right.T)))
-        return found
+            factors.append((left, np.ascontiguousarray(right.T)))
+        return factors
 
     # ------------------------------------------------------------ the sweep over tiles
 
@@ -438,10 +438,13 @@ class Pairs(Samples):
                     clip(beta, 0, out=beta)
                     if columns == rows:
                         np.fill_diagonal(beta, 0)
-                found = part.kernel.f_and_derivatives(beta, orders)
+                derivatives = part.kernel.f_and_derivatives(beta, orders)
                 number = half * part.weight
                 parts.append(
-                    [(number * factor, a.astype(self.dtype, copy=False)) for factor, a in found]
+                    [
+                        (number * factor, a.astype(self.dtype, copy=False))
+                        for factor, a in derivatives
+                    ]
                 )
             yield rows, columns, parts
 
@@ -586,8 +589,8 @@ class Pairs(Samples):
         slopes = self.slopes(views, self.project(np.asarray(Z, self.dtype)))
         V = np.asarray(V, self.dtype)
         sides = [part.scaled(V, 1) for part in self.parts]
-        found = self.spread(self.sweep(self._gram_slope_row, views, slopes, sides))
-        pairs = zip(self.parts, found, strict=True)
+        totals = self.spread(self.sweep(self._gram_slope_row, views, slopes, sides))
+        pairs = zip(self.parts, totals, strict=True)
         return np.asarray(sum(part.scaled(total, 1) for part, total in pairs))
 
     def row_sums(self, K: LinearOperator) -> np.ndarray:

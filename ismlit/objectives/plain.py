@@ -305,24 +305,24 @@ class Problem(Samples):
 
         For differences with a column of ones, whose product is the degrees of Psi.
         """
-        found = []
+        right_factors = []
         for part, V in zip(self.pairs.parts, images, strict=True):
             if part.kernel.pairs == "difference":
                 V = np.hstack([V, np.ones((self.n, 1), self.dtype)])
-            found.append(part.scaled(V, order))
-        return found
+            right_factors.append(part.scaled(V, order))
+        return right_factors
 
     def _assembled(
         self, totals: list[np.ndarray], images: list[np.ndarray], order: int
     ) -> np.ndarray:
         """``1/2 sum_ij Psi_ij A_ij V`` (d, m) from the products of Psi with `_sides`."""
-        found: Any = 0.0
+        product: Any = 0.0
         for part, total, V in zip(self.pairs.parts, totals, images, strict=True):
             total = part.scaled(total, order)
             if part.kernel.pairs == "difference":
                 total = 2 * (total[:, -1:] * V - total[:, :-1])
-            found = found + part.X.T @ total
-        return np.asarray(found)
+            product = product + part.X.T @ total
+        return np.asarray(product)
 
     # ------------------------------------------------------------ block rows of the sweep
 
@@ -341,7 +341,7 @@ class Problem(Samples):
         for rows, columns, parts in self.pairs.tiles(r, views, *orders, keep=keep):
             shape = rows.stop - rows.start, columns.stop - columns.start
             gamma = self.gamma.tile(rows, columns, space[: shape[0] * shape[1]].reshape(shape))
-            for array in {id(a): a for found in parts for _, a in found}.values():
+            for array in {id(a): a for derivatives in parts for _, a in derivatives}.values():
                 array *= gamma
             yield rows, columns, parts
 

@@ -237,9 +237,9 @@ def alternate(
             break
         if turns.is_slow:
             turns.climb()
-    found = turns.result()
-    found.warn_unless_converged()
-    return found
+    alternation = turns.result()
+    alternation.warn_unless_converged()
+    return alternation
 
 
 class _AlternatingMaximizer:

@@ -205,10 +205,10 @@ def test_what_is_copied_has_the_tex_of_its_formulas(visit):
       const data = new DataTransfer();
       document.dispatchEvent(new ClipboardEvent("copy", { clipboardData: data, cancelable: true }));
       const wanted = formulas.filter(f => paragraph.contains(f)).map(f => `$${f.dataset.inline}$`);
-      return [data.getData("text/plain"), wanted, paragraph.textContent.slice(0, 20)];
+      return [data.getData("text/plain"), wanted, paragraph.firstChild.textContent];
     }""")
     text, formulas, beginning = copied
-    assert text.startswith(beginning[:12]) and all(formula in text for formula in formulas)
+    assert text.startswith(beginning) and all(formula in text for formula in formulas)
     assert tab.locator(".copied").count() == 0
 
 

@@ -362,9 +362,9 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     def _smoothest(self, grown):
         """The first network that passes the threshold, else the one with the highest HSIC."""
         best = None
-        for found in grown:
-            if best is None or found[0][-1].agreement > best[0][-1].agreement:
-                best = found
+        for network in grown:
+            if best is None or network[0][-1].agreement > best[0][-1].agreement:
+                best = network
             if best[0][-1].agreement > self.threshold:
                 break
         return best

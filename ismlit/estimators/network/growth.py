@@ -234,9 +234,9 @@ class Growth:
             return best
         space = self.space(first)
         for ridge in ridges:
-            found = self.further(first, space, ridge)
-            if found.is_better_than(best):
-                best, failed = found, 0
+            candidate = self.further(first, space, ridge)
+            if candidate.is_better_than(best):
+                best, failed = candidate, 0
             elif best is not first and (failed := failed + 1) == PATIENCE:
                 break
         return best
@@ -259,15 +259,15 @@ class Growth:
         ridges = self.ridges
         best: Any = None
         for projected in projections:
-            found = self.ridge_search(self.first(projected), ridges)
-            best = found if found.is_better_than(best) else best
+            candidate = self.ridge_search(self.first(projected), ridges)
+            best = candidate if candidate.is_better_than(best) else best
             if best.plan.ridge is not None:  # for another first layer sharper ones alone are tried
                 ridges = self.ridges[self.ridges.index(best.plan.ridge) :]
         while 1 < best.plan.depth < self.max_layers:
-            found = self.further(best, self.space(best), best.plan.ridge)
-            if not found.is_better_than(best):
+            candidate = self.further(best, self.space(best), best.plan.ridge)
+            if not candidate.is_better_than(best):
                 return best, True
-            best = found
+            best = candidate
         return best, best.plan.depth < self.max_layers
 
 

@@ -605,9 +605,9 @@ class LayerSolver:
         """W by a solver; a layer need not be solved to the end, since H decides."""
         problem = as_problem(R, gamma, Gaussian(sigma), self.recipe.n_jobs, *features)
         with silenced():  # not converged; a Phi_0 of zero
-            found = solve(problem, q=q, **options)
-        self.n_iter += found.n_iter
-        return found.W
+            result = solve(problem, q=q, **options)
+        self.n_iter += result.n_iter
+        return result.W
 
     # ------------------------------------------------------------ the layers
 
@@ -659,12 +659,12 @@ class LayerSolver:
         Z : array of shape (n, q)
             The images of the training rows.
         """
-        found = self._layer(features, R, back, *self.climb(R, self.start(R, ridge))[1:])
-        if not enough(found[0].agreement):
+        attempt = self._layer(features, R, back, *self.climb(R, self.start(R, ridge))[1:])
+        if not enough(attempt[0].agreement):
             W = self.start(R, np.inf)
             plain = self._layer(features, R, back, self.bandwidth(R @ W)[0], W)
-            found = max(found, plain, key=lambda pair: pair[0].agreement)
-        return found
+            attempt = max(attempt, plain, key=lambda pair: pair[0].agreement)
+        return attempt
 
     def _layer(self, features, R, back, sigma, W):
         """The layer, and the images (n, q) of the training samples, as new ones get them."""

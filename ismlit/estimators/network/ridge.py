@@ -327,8 +327,8 @@ class RowsLayerSolver(LayerSolver):
         Layer
             The same with what was found.
         """
-        found = measured(Alignment(self.gamma_of_rows), Z, self.rows, layer.kernel.sigma)
-        return replace(layer, agreement=found[0], share=found[1])
+        measures = measured(Alignment(self.gamma_of_rows), Z, self.rows, layer.kernel.sigma)
+        return replace(layer, agreement=measures[0], share=measures[1])
 
     @property
     def known(self) -> np.ndarray:
