@@ -78,6 +78,22 @@ def execute(path):
     notebook = nbformat.read(path, as_version=4)
     if lacking := missing(notebook):
         return path, "skipped", f"not available here: {', '.join(lacking)}"
+    try:
+        execute_cells(notebook, path)
+    except (CellExecutionError, CellTimeoutError, RuntimeError) as error:
+        return path, "failed", str(error)
+    text = nbformat.writes(normalise(notebook)) + "\n"
+    if path.read_text(encoding="utf8") != text:
+        path.write_text(text, encoding="utf8")
+        return path, "changed", ""
+    return path, "same", ""
+
+
+def execute_cells(notebook, path, tries=2):
+    """Execute a notebook where its file lies; again where no kernel came up.
+
+    Two kernels that start at once may be given the same port.
+    """
     client = Client(
         notebook,
         timeout=TIMEOUT,
@@ -89,13 +105,10 @@ def execute(path):
     )
     try:
         client.execute()
-    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        return path, "failed", str(error)
-    text = nbformat.writes(normalise(notebook)) + "\n"
-    if path.read_text(encoding="utf8") != text:
-        path.write_text(text, encoding="utf8")
-        return path, "changed", ""
-    return path, "same", ""
+    except RuntimeError as error:
+        if isinstance(error, DeadKernelError) or tries == 1:
+            raise
+        execute_cells(notebook, path, tries - 1)
 
 
 def execute_all(paths, jobs=2):

@@ -30,6 +30,20 @@ def test_a_program_says_what_it_is_for(name, monkeypatch, capsys):
     assert stopped.value.code == 0 and "usage" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("deaths", "status"), [(1, "changed"), (2, "failed")])
+def test_a_kernel_that_does_not_come_up_is_started_once_more(deaths, status, tmp_path, monkeypatch):
+    starts = []
+
+    def run(client):
+        starts.append(client)
+        if len(starts) <= deaths:
+            raise RuntimeError("Kernel died before replying to kernel_info")
+
+    monkeypatch.setattr("tools.execute_notebooks.Client.execute", run)
+    nbformat.write(nbformat.v4.new_notebook(), tmp_path / "page.ipynb")
+    assert execute(tmp_path / "page.ipynb")[1] == status and len(starts) == 2
+
+
 def test_programs_are_found():
     assert {"build_book", "bench", "site.pages"} < set(PROGRAMS)
 
