@@ -11,9 +11,9 @@ def gamma(K, U, power=0.5, centre=True):
     return A @ A.T
 
 
-def first(F, base=lambda F: F[:-1], size=lambda gains: gains):
-    """The number of the first block that gains less than 0.003 of a base."""
-    return 1 + np.argmax(size(np.diff(F)) < 0.003 * base(F))
+def first(F, base=lambda F: F[1:], size=lambda gains: gains):
+    """The number of the first block that gains at most 0.003 of a base."""
+    return 1 + np.argmax(size(np.diff(F)) <= 0.003 * base(F))
 
 
 def slopes(U, D, power=0.5):
@@ -77,10 +77,10 @@ QUESTIONS = {
             (np.array([1.0, 1.001, 2.0, 2.0]),),
         ],
         mistakes={
-            "a gain is measured by the value before its own block, not by that at the start.": (
+            "a gain is measured by the value after its own block, not by that at the start.": (
                 lambda F: first(F, base=lambda F: F[0])
             ),
-            "the bound is a share of the value before the block, not a number by itself.": (
+            "the bound is a share of the value after the block, not a number by itself.": (
                 lambda F: first(F, base=lambda F: 1.0)
             ),
             "a block that loses has gained less than the share, too.": (
@@ -88,7 +88,7 @@ QUESTIONS = {
             ),
             "the first block has the number 1.": (lambda F: first(F) - 1),
             "the first block that has settled is asked for, not the one that gains least.": (
-                lambda F: 1 + np.argmin(np.diff(F) / F[:-1])
+                lambda F: 1 + np.argmin(np.diff(F) / F[1:])
             ),
         },
     ),
