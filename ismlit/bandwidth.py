@@ -81,7 +81,10 @@ def median_distance(
     1.0
     """
     A = check_array(X, dtype=(np.float64, np.float32), ensure_min_samples=2)
-    w = _check_sample_weight(sample_weight, A, dtype=float, ensure_non_negative=True)
+    w = _check_sample_weight(1.0 if sample_weight is None else sample_weight, A, dtype=float)
+    if (w < 0).any():
+        row = int(np.argmax(w < 0))
+        raise ValueError(f"sample_weight must be at least 0, got {w[row]:g} for row {row}")
     if len(A) > max_samples:
         rng = check_random_state(random_state)
         rows = rng.choice(len(A), max_samples, replace=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, Self
 
@@ -139,6 +139,8 @@ class KDAC(ClusteringIKDR):
     penalty: float = 2.0
     n_vectors: int | None = None
     normalize: str = "centred"
+    quality_: float = field(init=False)
+    known_nmi_: float = field(init=False)
 
     _glimpse, _follows = SHORT_CLIMB, True  # a narrow kernel alone has many poor maxima
 
@@ -180,8 +182,8 @@ class KDAC(ClusteringIKDR):
                 "clustering cannot be avoided; ask for fewer components",
             )
         alone = JointProblem(problem.X, self.kernel_, self.normalize)
-        self.quality_: float = alone.given(self.embedding_).objective(result.W)
-        self.known_nmi_: float = np.nan if y is None else nmi_with_known(self.labels_, known)
+        self.quality_ = alone.given(self.embedding_).objective(result.W)
+        self.known_nmi_ = np.nan if y is None else nmi_with_known(self.labels_, known)
         return self
 
     def _held(self, tried, found):

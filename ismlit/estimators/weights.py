@@ -35,7 +35,13 @@ def row_weights(sample_weight, class_weight, X, y):
     """
     if sample_weight is None and class_weight is None:
         return None
-    w = _check_sample_weight(sample_weight, X, dtype=float, ensure_non_negative=True)
+    w = _check_sample_weight(sample_weight, X, dtype=float)
+    bad = np.flatnonzero(w < 0)
+    if bad.size:
+        raise ValueError(
+            f"sample_weight must be at least 0, got {w[bad[0]]:g} for row {bad[0]}: leave rows "
+            "out by a weight of 0"
+        )
     if np.count_nonzero(w) < 2:
         raise ValueError("sample_weight must be above 0 for at least two rows")
     if class_weight is None:

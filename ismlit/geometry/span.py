@@ -70,13 +70,23 @@ def varying_directions(X: np.ndarray, mean: ArrayLike = 0.0) -> np.ndarray | Non
     n, d = X.shape
     low, high = X.min(axis=0), X.max(axis=0)
     mean = np.where(low == high, low, mean)  # that of a constant column may be rounded
+    size = np.maximum(high - mean, mean - low).astype(float)
+    size[size == 0] = 1.0
     if d > n:
-        scale = np.linalg.norm(X - mean, axis=0)
+        X = (X - mean) / size
+        scale = np.linalg.norm(X, axis=0)
         scale[scale == 0] = 1.0
-        values, vectors = svd((X - mean) / scale, full_matrices=False)[1:]
-        return _basis(values**2, vectors.T, scale)
-    chunks = gen_batches(n, ROW_CHUNK)  # of a million rows no copy in double precision
-    return directions_of(sum((X[rows] - mean).T @ (X[rows] - mean) for rows in chunks))
+        values, vectors = svd(X / scale, full_matrices=False)[1:]
+        values, vectors = values**2, vectors.T
+    else:
+        products = np.zeros((d, d))
+        for start in range(0, n, ROW_CHUNK):  # of a million rows no copy in double precision
+            rows = (X[start : start + ROW_CHUNK] - mean) / size
+            products += rows.T @ rows
+        scale = np.sqrt(np.diag(products))
+        scale[scale == 0] = 1.0
+        values, vectors = eigh(products / scale / scale[:, None])
+    return _basis(values, vectors, size * scale)
 
 
 def turned_to_columns(V: np.ndarray) -> np.ndarray:

@@ -138,7 +138,8 @@ class FeatureProblem(Samples):
         if not isinstance(self.gamma, Gamma) or len(self._table[0]) > MOST_CLASSES:
             raise ValueError(
                 f"random features need a Gamma made of labels, with at most {MOST_CLASSES} "
-                "distinct rows of F; solve without random_features, or on a subset"
+                "distinct rows of F, one for each class and weight: round the weights, or solve "
+                "without random_features, or on a subset"
             )
 
     @property

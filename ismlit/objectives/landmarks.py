@@ -197,8 +197,8 @@ class VisitedLandmarks(LandmarkProblem):
 
     Parameters
     ----------
-    X, gamma, kernel, ridge
-        Of the sample: a ClassGamma, and a Gaussian kernel.
+    X, gamma, kernel, ridge, sample_weight, count, landmarks
+        As for `LandmarkProblem`, of the sample: a ClassGamma, a Gaussian kernel, no weights.
     rows : ArrayRows or DaskRows
         All rows, less their mean.
 

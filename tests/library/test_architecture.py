@@ -23,8 +23,8 @@ FOLDERS = {
     "kernels": "_base _named",
     "": "messages memory datasets parallel plot targets grams bandwidth gamma dependence",
     "objectives": (
-        "pairs protocol plain conditional normalized class_sums blocks features affinity "
-        "joint parts"
+        "pairs protocol plain conditional normalized class_sums blocks features landmarks "
+        "affinity joint parts"
     ),
     "solvers": "gradient_start lbfgs starts result climb ism certificate permutations alternate",
     "estimators": (
@@ -264,7 +264,6 @@ BAD = {
     "tol": [-1e-3, np.nan, "small"],
     "max_iter": [0],
     "max_turns": [2.5],
-    "n_init": [0],
     "normalize": [True],
     "random_features": [0],
     "penalty": [-1.0],

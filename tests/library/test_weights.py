@@ -145,8 +145,8 @@ def test_random_features_take_the_weights_of_classes(rng, monkeypatch):
     exact = SupervisedIKDR(2, init="taylor", class_weight="balanced", ridge=np.inf).fit(X, y)
     model = SupervisedIKDR(2, init="taylor", class_weight="balanced", random_features=256)
     assert projector_distance(model.fit(X, y).W_, exact.W_) < 0.1
-    monkeypatch.setattr("ismlit.estimators.dependent.MOST_CLASSES", 399)
-    with pytest.raises(ValueError, match="kinds, and y with sample_weight has 400"):
+    monkeypatch.setattr("ismlit.objectives.features.MOST_CLASSES", 399)
+    with pytest.raises(ValueError, match=r"at most 399 distinct rows of F.*round the weights"):
         model.fit(X, y, sample_weight=rng.uniform(1, 2, 400))
 
 

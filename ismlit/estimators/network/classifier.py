@@ -8,7 +8,7 @@ grow.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
@@ -212,6 +212,11 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
     callback: Callable[[Layer], object] | None = None
     verbose: bool = False
     random_state: int | np.random.RandomState | None = None
+    layers_: list[Layer] = field(init=False)
+    history_: dict[str, np.ndarray] = field(init=False)
+    converged_: bool = field(init=False)
+    classes_: np.ndarray = field(init=False)
+    n_iter_: int = field(init=False)
 
     feature_importances_ = Refused(
         "its layers are not linear in X. sklearn.inspection.permutation_importance ranks the "
