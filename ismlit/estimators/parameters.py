@@ -105,6 +105,7 @@ PARAMETERS = {
     "tol": NOT_NEGATIVE,
     "max_iter": WHOLE,
     "max_turns": WHOLE,
+    "n_init": WHOLE,
     "normalize": one_of(*NORMALIZE),
     "ridge": rule(POSITIVE, one_of("auto")),
     "random_features": rule(WHOLE, NONE),

@@ -264,6 +264,7 @@ BAD = {
     "tol": [-1e-3, np.nan, "small"],
     "max_iter": [0],
     "max_turns": [2.5],
+    "n_init": [0],
     "normalize": [True],
     "random_features": [0],
     "penalty": [-1.0],
