@@ -130,10 +130,11 @@ def test_all_features_leave_nothing_to_choose(peer, problem):
 
 
 def test_single_precision_is_kept(peer, problem):
+    """To 800 roundings; DG's line search sees J alone, and so the root of its rounding."""
     X, gamma = problem
-    found = peer(X.astype("float32"), gamma, Gaussian(2.0), 1)
+    found, eps = peer(X.astype("float32"), gamma, Gaussian(2.0), 1), np.finfo(np.float32).eps
     assert found.W.dtype == np.float32 and found.converged
-    assert found.residual < 1e-4  # 200 roundings of float32, twice over
+    assert found.residual < (4 * np.sqrt(eps) if peer is dimension_growth else 800 * eps)
 
 
 @unsettled
