@@ -24,7 +24,7 @@ FIGURE = re.compile(r"```\{stored-figure\} (\S+) (\S+)")
 TABLE = re.compile(r"<table.*?</table>", re.DOTALL)
 LINK = re.compile(r'(<tr[^>]*>\s*<td[^>]*>\s*<p>)(?=<a [^>]*href="([^"#]+)\.html[^"]*")')
 CELL = '<div class="cell '
-CAPTION = re.compile(r'<p class="figure-caption">.*?<a [^>]*>(.*?)</a>', re.DOTALL)
+CAPTION = re.compile(r'<p class="figure-caption"[^>]*>.*?<a [^>]*>(.*?)</a>', re.DOTALL)
 TITLE = re.compile(r"<article.*?<h1>(.*?)(?:<a |</h1>)", re.DOTALL)
 END = '<div class="toctree-wrapper'
 RECORD, GALLERY = "book/record/index", "book/howto/gallery"
