@@ -114,7 +114,6 @@ GIVEN = {
     "ch2/dependence": {"0.01"},  # a letter to choose
     "ch3/choose": {"0.999"},  # an assumption of an exercise
     "ch3/views": {"19"},  # directions, one less than the clusters
-    "ch4/algorithm": {"0.002"},  # a default
     "ch4/deep": {"95"},  # a quantile that the code has as 0.05
     "ch5/iteration": {"0.0024"},  # how 2.4e-03 is read
     "ch6/limit": {"0.999"},  # the default of class_sum_network
