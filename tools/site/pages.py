@@ -94,8 +94,8 @@ def readme(text):
         f" they are corrected, {number['fails']} fail; of the\ntables' and figures' rows "
         f"{number['reproduced']} are reproduced, {number['reproduced in part']} in part, "
         f"{number['not reproduced']} not. {number['definition']}\nare definitions, and "
-        f"{number['not checkable']} cannot be checked by code. This edition adds\n{len(ours)} claims "
-        f"of its own, of which {counts(ours)['holds']} hold."
+        f"{number['not checkable']} cannot be checked by code. This edition adds\n"
+        f"{len(ours)} claims of its own, of which {counts(ours)['holds']} hold."
     )
     return re.sub(r"\d+ claims: \d+ hold,.*? of\s+which \d+ hold\.", sentence, text, flags=re.S)
 
