@@ -51,7 +51,7 @@ PANELS = re.compile(
 )
 COLUMN = re.compile(
     r'((?:<source [^>]*class="column"|<div class="slides column"(?:(?!<img ).)*)>\s*<img [^>]*>'
-    r'(?:(?!<img ).)*?<p class="figure-caption">)(.*?</p>)',
+    r'(?:(?!<img ).)*?<p class="figure-caption"[^>]*>)(.*?</p>)',
     re.DOTALL,
 )
 SIDE = re.compile(r"\b(?:Left|Right)\b|(?<=\()(?:left|right)\b|(?<=; )(?:left|right)(?=,)")
