@@ -42,8 +42,35 @@ LOOKED_AT = 300  # Rows on which the exact kernel is looked at before a climb.
 MOST_MOMENTS = 2**23  # Numbers held in one visit: columns times features, for each class.
 
 
+class VisitedSamples(Samples):
+    """`Samples` that may lie elsewhere, where `rows` visits them: X is then some of them."""
+
+    rows: ArrayRows | DaskRows | None
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        return len(self.X) if self.rows is None else self.rows.n
+
+    def in_basis(self, V: np.ndarray) -> Self:
+        """Return the problem of B in W = VB, which sees the samples through V.
+
+        Parameters
+        ----------
+        V : array of shape (d, k)
+            Orthonormal columns.
+
+        Returns
+        -------
+        VisitedSamples
+            The smaller problem.
+        """
+        rows = None if self.rows is None else self.rows.through(V)
+        return replace(self, X=self.X @ V, rows=rows)  # type: ignore[type-var]
+
+
 @dataclass(frozen=True, eq=False)
-class FeatureProblem(Samples):
+class FeatureProblem(VisitedSamples):
     """A `Problem` whose Gaussian kernel is replaced by m random features, the same in every call.
 
     Sums over pairs become sums over rows, so that the time is linear in the number of samples.
@@ -141,27 +168,6 @@ class FeatureProblem(Samples):
                 "distinct rows of F, one for each class and weight: round the weights, or solve "
                 "without random_features, or on a subset"
             )
-
-    @property
-    def n(self) -> int:
-        """The number of samples."""
-        return len(self.X) if self.rows is None else self.rows.n
-
-    def in_basis(self, V: np.ndarray) -> Self:
-        """Return the problem of B in W = VB, which sees the samples through V.
-
-        Parameters
-        ----------
-        V : array of shape (d, k)
-            Orthonormal columns.
-
-        Returns
-        -------
-        FeatureProblem
-            The smaller problem.
-        """
-        rows = None if self.rows is None else self.rows.through(V)
-        return replace(self, X=self.X @ V, rows=rows)
 
     def on(self, rows: slice | np.ndarray) -> Problem:
         """Return the exact problem of some of the samples.

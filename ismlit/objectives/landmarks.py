@@ -23,7 +23,7 @@ from ismlit.objectives.conditional import (
     Table,
     total,
 )
-from ismlit.objectives.features import FeatureProblem
+from ismlit.objectives.features import FeatureProblem, VisitedSamples
 
 EXACT_ROWS = 300  # Of more rows landmarks are taken.
 MOST_LANDMARKS = 200  # Seen through few columns of W, K has no more eigenvalues that count.
@@ -189,7 +189,7 @@ class LandmarkProblem(Conditional):
 
 
 @dataclass(frozen=True, eq=False)
-class VisitedLandmarks(LandmarkProblem):
+class VisitedLandmarks(VisitedSamples, LandmarkProblem):
     """The `LandmarkProblem` of labels whose rows lie in a file or in blocks.
 
     Two visits of all rows give J and its gradient; X and gamma are a sample, from which the
@@ -210,7 +210,7 @@ class VisitedLandmarks(LandmarkProblem):
     --------
     >>> import numpy as np
     >>> from ismlit import Gaussian, label_gamma
-    >>> from ismlit.objectives.features import FeatureProblem
+    >>> from ismlit.objectives.features import FeatureProblem, VisitedSamples
     >>> from ismlit.objectives.landmarks import LandmarkProblem, visited_landmarks
     >>> X = np.random.default_rng(0).standard_normal((400, 3))
     >>> given = X, label_gamma(X[:, 0] > 0), Gaussian(1.0)
@@ -224,33 +224,13 @@ class VisitedLandmarks(LandmarkProblem):
     rows: ArrayRows | DaskRows | None = None
 
     @property
-    def n(self) -> int:
-        """The number of samples."""
-        return self._all.n
-
-    @property
     def _all(self) -> ArrayRows | DaskRows:
         assert self.rows is not None  # `visited_landmarks` gives them
         return self.rows
 
     @property
     def _mass(self) -> float:  # type: ignore[override]
-        return float(self._all.n)
-
-    def in_basis(self, V: np.ndarray) -> Self:
-        """Return the problem of B in W = VB, which sees the samples through V.
-
-        Parameters
-        ----------
-        V : array of shape (d, k)
-            Orthonormal columns.
-
-        Returns
-        -------
-        VisitedLandmarks
-            The smaller problem.
-        """
-        return replace(self, X=self.X @ V, rows=self._all.through(V))
+        return float(self.n)
 
     def _sums(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         products, by_class = self._all.visit(_products, self.kernel, self.X[self._chosen], W)

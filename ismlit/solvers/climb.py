@@ -304,6 +304,46 @@ class SolverState(Generic[P]):
         self.forget()
         self._record(movement=np.inf, shift=0.0)
 
+    @staticmethod
+    def begin(
+        problem: Objective,
+        q: int,
+        init: str | ArrayLike,
+        random_state: int | np.random.RandomState | None,
+        tol: float,
+        max_iter: int,
+        callback: Callable[[Any], object] | None,
+    ) -> SolverState[Objective]:
+        """Make the state at the start that `ism` is asked for.
+
+        Parameters
+        ----------
+        problem : Objective
+            What is maximised.
+        q : int
+            The number of columns of W.
+        init : str or array of shape (d, q)
+            As for `ism`.
+        random_state : int, RandomState, optional
+            Seed of a random start.
+        tol : float
+            Largest residual at which to stop.
+        max_iter : int
+            The most steps.
+        callback : callable or None
+            Called with every start tried and every accepted point; True ends the search.
+
+        Returns
+        -------
+        SolverState
+            The state.
+        """
+        before = problem.count.passes
+        W, starts = first_frame(problem, q, init, random_state, callback)
+        state = SolverState(problem.near(W), W, before, tol, max_iter, callback)
+        state.starts = starts
+        return state
+
     def forget(self) -> None:
         """Start anew from here: with a plain step, no shift, and no pairs remembered."""
         self.try_plain_step, self.shift, self.memory = True, 0.0, Memory(QUASI_NEWTON.memory)

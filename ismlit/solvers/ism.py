@@ -23,7 +23,7 @@ from ismlit.kernels import Kernel
 from ismlit.messages import warn
 from ismlit.objectives.parts import as_problem
 from ismlit.objectives.protocol import Objective
-from ismlit.solvers.climb import SolverState, first_frame, until_true
+from ismlit.solvers.climb import SolverState, until_true
 from ismlit.solvers.result import STOPPED, ISMResult
 
 LEAST_SPREAD = 1e-3  # A component says nothing if it varies by less than this share of the largest.
@@ -142,10 +142,7 @@ def ism(
     watched = until_true(callback)
 
     def solve(objective: Objective, init: str | np.ndarray) -> ISMResult:
-        before = objective.count.passes
-        W, starts = first_frame(objective, columns, init, random_state, watched)
-        state = SolverState(objective.near(W), W, before, tol, max_iter, watched)
-        state.starts = starts
+        state = SolverState.begin(objective, columns, init, random_state, tol, max_iter, watched)
         return state.result(*state.to_an_end(escape))
 
     result = solve_in_span(solve, problem, columns, init)

@@ -9,7 +9,7 @@ import numpy as np
 from ismlit import ISMResult, Kernel
 from ismlit.geometry.frames import top_eigenvectors
 from ismlit.objectives.parts import as_problem
-from ismlit.solvers.climb import SolverState, first_frame
+from ismlit.solvers.climb import SolverState
 from ismlit.solvers.ism import check_options, solve_in_span, warn_unless_converged
 from numpy.typing import ArrayLike
 
@@ -87,10 +87,7 @@ def published_ism(
     check_options(problem, q, tol, max_iter)
 
     def solve(problem, init):
-        before = problem.count.passes
-        W, starts = first_frame(problem, q, init, random_state, callback)
-        state = SolverState(problem.near(W), W, before, tol, max_iter, callback)
-        state.starts = starts
+        state = SolverState.begin(problem, q, init, random_state, tol, max_iter, callback)
         return state.result(*_iterate(state))
 
     result = solve_in_span(solve, problem, q, init)
