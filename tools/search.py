@@ -21,7 +21,7 @@ MINISEARCH = "minisearch@7.1.2"
 FOLDER = ROOT / ".minisearch"
 FILES = {"dist/umd/index.js": "minisearch.js", "LICENSE.txt": "LICENSE.minisearch.txt"}
 SPHINX = re.compile(r'<script[^>]*src="[^"]*(?:searchtools|searchindex)\.js[^"]*"></script>\s*')
-APART = ("book/ledger", "book/errata", "book/reproduction", "book/graph", "book/api")
+APART = tuple(f"book/{name}" for name in "ledger errata reproduction graph api exercises".split())
 """Pages that list what others say: found, but below them."""
 ALSO = {
     "book/howto/table.html": "missing values, NaN, empty cells, words, clean, categorical columns",

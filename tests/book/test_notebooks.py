@@ -287,13 +287,14 @@ GRADE = re.compile(r"^\*\*Exercise \d+\*\* \((★{1,3})(, change and look)?\)\. 
 
 @course_rule
 def exercises_have_stars_and_a_hint_and_one_changes_the_page(path, notebook):
-    """Of the chapters 1, 2 and 5."""
-    if path.parent.name in {"ch1", "ch2", "ch5"}:
+    """Of the chapters that mirror the thesis's; the last rule of 1, 2 and 5 alone."""
+    if path.parent.name in {"ch1", "ch2", "ch3", "ch4", "ch5", "ch6"}:
         text = words(notebook)
         grades, hints = GRADE.findall(text), re.findall(r"^\*Hint\.\* \S", text, re.M)
         exercises = re.findall(r"^\*\*Exercise \d+", text, re.M)
         assert len(grades) == len(hints) == len(exercises)
-        assert any(change for _, change in grades)
+        changes = any(change for _, change in grades)
+        assert changes or path.parent.name in {"ch3", "ch4", "ch6"}
 
 
 @course_rule

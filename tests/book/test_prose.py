@@ -118,7 +118,7 @@ GIVEN = {
     "ch5/iteration": {"0.0024"},  # how 2.4e-03 is read
     "ch6/limit": {"0.999"},  # the default of class_sum_network
     "ch6/peers": {"0.95"},  # a threshold of the stored experiment
-    "ch6/signs": {"58", "0.99"},  # 1/sqrt(3), and the threshold
+    "ch6/signs": {"58"},  # 1/sqrt(3)
     "ch8/chance": {"0.001", "0.02"},  # a question, and the root of 0.1 * 0.9 / 300
     "ch8/collapse": {"6.2", "0.99"},  # a theorem, and the threshold
     "ch8/rfm": {"2.8"},  # Student's quantile

@@ -12,8 +12,10 @@ import argparse
 import csv
 import io
 import json
+import posixpath
 import re
 
+import nbformat
 import yaml
 from ismlit_book import files
 from ismlit_book.experiments import report
@@ -33,6 +35,7 @@ from ismlit_book.record.ledger import (
 
 from tools.site.templates import render
 from tools.site.verdicts import behind, errata, tables
+from tools.toc import pages as in_order
 
 BASE = yaml.safe_load((files.pages().parent / "_config.yml").read_text("utf-8"))["html"]["baseurl"]
 """Where the site is served."""
@@ -46,6 +49,7 @@ def pages():
         "title_of": title,
     }
     wrong, common = counts(errata()), dict(marks=MARKS, titles=TITLES)
+    asked = exercises()
     found = {
         "ledger.md": render(
             "ledger.md.j2",
@@ -77,12 +81,59 @@ def pages():
             names=behind(where),
             most=12,
         ),
+        "exercises.md": render(
+            "exercises.md.j2",
+            chapters=asked,
+            total=sum(len(texts) for listed in asked.values() for *_, texts in listed),
+        ),
         "static/library.csv": library_csv(where),
         "static/claims.csv": claims_csv(where, how),
         "static/claims.jsonld": claims_jsonld(where, how),
         "static/reproduction.csv": reproduction_csv(numbers),
     }
     return {name: text.rstrip() + "\n" for name, text in found.items()}
+
+
+EXERCISE = re.compile(
+    r"^\*\*(Exercise \d+)(?:\*\*|\.\*\*)(.*?)(?=^\*Hint\.\*|^<details>)", re.MULTILINE | re.DOTALL
+)
+LINK = re.compile(r"\]\((?!https?:)([^)]+)\)")
+
+
+def exercises():
+    """{the title of a chapter: [(page, its title, [(name of an exercise, its text)])]}."""
+    chapters, title_of = {}, {"howto": "Use it on your data"}
+    for page in in_order():
+        path = files.pages().parent / f"{page}.ipynb"
+        if not path.exists() or "record" in path.parts:
+            continue
+        cells = nbformat.read(path, as_version=4).cells
+        text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+        asked = [(name, _from_the_root(path, told)) for name, told in EXERCISE.findall(text)]
+        if asked:
+            chapter = title_of.get(path.parent.name) or _title(path.with_name("index.md"))
+            page = path.relative_to(files.pages()).as_posix()
+            chapters.setdefault(chapter, []).append((page, _title(path), asked))
+    return chapters
+
+
+def _title(path):
+    """The first heading of a page."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        text = nbformat.reads(text, as_version=4).cells[0].source
+    return re.search(r"^# (.+)$", text, re.MULTILINE)[1]
+
+
+def _from_the_root(path, text):
+    """The text of an exercise with its links as they are seen from the book's root."""
+    folder = path.parent.relative_to(files.pages()).as_posix()
+
+    def seen(link):
+        target = path.name + link[1] if link[1].startswith("#") else link[1]
+        return f"]({posixpath.normpath(posixpath.join(folder, target))})"
+
+    return LINK.sub(seen, text.strip())
 
 
 def readme(text):

@@ -8,7 +8,8 @@ by the agreement. "depth" on four sets: that network and the one by rows held ou
 by KDAC. "faces": a second clustering of all photographs, or of three quarters. "light": accuracy
 on digits in changing light, by projections learnt from views alone. "turns": whether a half-turn
 of KDAC lowers its objective, degrees frozen or moving. "arms": three ways to extend a clustering of
-300 points of a spiral to 30 000 others.
+300 points of a spiral to 30 000 others. "defaults": KDAC as it comes on the three made sets of
+chapter 3. "shortcut" on two winding sets: KNet with degrees that follow the images, and held.
 """
 
 import warnings
@@ -28,7 +29,7 @@ from ismlit import (
     one_hot,
 )
 from ismlit.bandwidth import median_distance
-from ismlit.datasets import make_spiral, make_two_views
+from ismlit.datasets import make_four_gaussians, make_spiral, make_two_views
 from ismlit.gamma import Gamma, centre, guidance_gamma
 from ismlit.objectives.joint import JointProblem
 from ismlit.solvers.alternate import alternate
@@ -54,6 +55,7 @@ from ismlit_book.experiments.alternatives import without_means
 from ismlit_book.loaders import load_face
 from ismlit_book.methods.knet import KNetClustering
 from ismlit_book.methods.knet.training import embedding_affinity
+from ismlit_book.methods.networks import KNetVariant
 from ismlit_book.methods.published import published_ism
 
 DRAWS = 50
@@ -275,8 +277,51 @@ def turns(seed):
     return found
 
 
+def defaults(seed):
+    """NMI of KDAC with what is sought, on the three made sets."""
+    X, clouds, parabolas = make_two_views(200, random_state=seed)
+    four, first, second = make_four_gaussians(200, 4, random_state=seed)
+    sets = {
+        "parabolas sought": (X, clouds, parabolas),
+        "clouds sought": (X, parabolas, clouds),
+        "four Gaussians": (four, first, second),
+    }
+    fits = {n: KDAC(2, random_state=0).fit(scale(Z), known) for n, (Z, known, _) in sets.items()}
+    return {n: _agreement(fit.labels_, sets[n][2]) for n, fit in fits.items()}
+
+
+def shortcut(kind, seed):
+    """NMI, spread within the clusters over that of the data, and whether F fell, by the degrees."""
+    if kind == "arcs":
+        X, y, k = make_two_views(156, random_state=seed)[0][:, :2], np.arange(156) // 78, 2
+    else:
+        (X, y), k = make_spiral(156, noise=0.1, random_state=seed), 3
+    X = scale(X)
+    sigma = 0.1 * median_distance(X)
+    U = embedding_affinity(X, Gaussian(sigma)).leading(k - 1)[0]
+    means = KMeans(k, n_init=10, random_state=0).fit(U)
+    found = {"start: NMI": _agreement(means.labels_, y)}
+    options = dict(bandwidth=sigma, init="spectral", learning_rate=3e-3)
+    options |= dict(n_steps=60, batch_size=156, max_blocks=6, random_state=0)
+    for way in ("moving", "frozen"):
+        fit = KNetVariant(k, degrees=way, **options).fit(X)
+        heights = fit.renewals_["objective"]
+        shrunk = _spread(fit.transform(X), y) / _spread(X, y)
+        found[f"{way}: NMI"] = _agreement(fit.labels_, y)
+        found[f"{way}: fell"] = bool(heights[-1] < heights[0])
+        found[f"{way}: spread"] = round(float(shrunk), 4)
+    return found
+
+
+def _spread(Z, labels):
+    """The mean variance within a cluster over that of all rows."""
+    inside = [Z[labels == k].var(axis=0).sum() for k in np.unique(labels)]
+    return np.mean(inside) / Z.var(axis=0).sum()
+
+
 EXPERIMENTS = {"narrow": narrow, "labels": labels, "columns": columns, "arms": arms}
-EXPERIMENTS |= {"bands": bands, "light": light, "turns": turns}
+EXPERIMENTS |= {"bands": bands, "light": light, "turns": turns, "defaults": defaults}
+EXPERIMENTS |= {f"shortcut, {kind}": partial(shortcut, kind) for kind in ("arcs", "spiral")}
 EXPERIMENTS |= {"faces": partial(faces, 1.0), "faces, three quarters": partial(faces, 0.75)}
 EXPERIMENTS |= {f"rises, {kind}": partial(rises, kind) for kind in KINDS}
 EXPERIMENTS |= {f"depth, {name}": partial(depth, name) for name in SETS}
