@@ -52,21 +52,9 @@ class VisitedSamples(Samples):
         """The number of samples."""
         return len(self.X) if self.rows is None else self.rows.n
 
-    def in_basis(self, V: np.ndarray) -> Self:
-        """Return the problem of B in W = VB, which sees the samples through V.
-
-        Parameters
-        ----------
-        V : array of shape (d, k)
-            Orthonormal columns.
-
-        Returns
-        -------
-        VisitedSamples
-            The smaller problem.
-        """
+    def _through(self, V: np.ndarray) -> dict[str, Any]:
         rows = None if self.rows is None else self.rows.through(V)
-        return replace(self, X=self.X @ V, rows=rows)  # type: ignore[type-var]
+        return super()._through(V) | {"rows": rows}
 
 
 @dataclass(frozen=True, eq=False)

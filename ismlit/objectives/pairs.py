@@ -80,7 +80,11 @@ class Samples:
         Samples
             The objective for the samples XV.
         """
-        return replace(self, X=self.X @ V)  # type: ignore[type-var]
+        return replace(self, **self._through(V))  # type: ignore[type-var]
+
+    def _through(self, V: np.ndarray) -> dict[str, Any]:
+        """What changes where the samples are seen through V."""
+        return {"X": self.X @ V}
 
     def near(self, W: np.ndarray) -> Self:
         """Return this objective for a climb from W; it is exact everywhere.
