@@ -210,7 +210,7 @@ class VisitedLandmarks(VisitedSamples, LandmarkProblem):
     --------
     >>> import numpy as np
     >>> from ismlit import Gaussian, label_gamma
-    >>> from ismlit.objectives.features import FeatureProblem, VisitedSamples
+    >>> from ismlit.objectives.features import FeatureProblem
     >>> from ismlit.objectives.landmarks import LandmarkProblem, visited_landmarks
     >>> X = np.random.default_rng(0).standard_normal((400, 3))
     >>> given = X, label_gamma(X[:, 0] > 0), Gaussian(1.0)
