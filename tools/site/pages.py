@@ -95,14 +95,14 @@ def pages():
 
 
 EXERCISE = re.compile(
-    r"^\*\*(Exercise \d+)(?:\*\*|\.\*\*)(.*?)(?=^\*Hint\.\*|^<details>)", re.MULTILINE | re.DOTALL
+    r"^\*\*(Exercise \d+)\.?\*\*(.*?)(?=^\*Hint\.\*|^<details>)", re.MULTILINE | re.DOTALL
 )
 LINK = re.compile(r"\]\((?!https?:)([^)]+)\)")
 
 
 def exercises():
     """{the title of a chapter: [(page, its title, [(name of an exercise, its text)])]}."""
-    chapters, title_of = {}, {"howto": "Use it on your data"}
+    chapters = {}
     for page in in_order():
         path = files.pages().parent / f"{page}.ipynb"
         if not path.exists() or "record" in path.parts:
@@ -111,17 +111,15 @@ def exercises():
         text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
         asked = [(name, _from_the_root(path, told)) for name, told in EXERCISE.findall(text)]
         if asked:
-            chapter = title_of.get(path.parent.name) or _title(path.with_name("index.md"))
+            index = path.with_name("index.md")
+            chapter = _title(index.read_text("utf-8")) if index.exists() else "Use it on your data"
             page = path.relative_to(files.pages()).as_posix()
-            chapters.setdefault(chapter, []).append((page, _title(path), asked))
+            chapters.setdefault(chapter, []).append((page, _title(text), asked))
     return chapters
 
 
-def _title(path):
+def _title(text):
     """The first heading of a page."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".ipynb":
-        text = nbformat.reads(text, as_version=4).cells[0].source
     return re.search(r"^# (.+)$", text, re.MULTILINE)[1]
 
 
