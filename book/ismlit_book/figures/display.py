@@ -264,9 +264,7 @@ def bundle(figure, include=None, exclude=None):
     from matplotlib.collections import Collection
     from matplotlib.lines import Line2D
 
-    style.open_axes(figure)
-    pixels, (width, height) = pixels_of(figure)
-    data, said = {"image/png": pixels}, {"image/png": dict(width=width, height=height)}
+    data, said = _picture(figure)
     text = drawing(figure)
     if len(text) > LARGEST:
         long = [line for line in figure.findobj(Line2D) if len(line.get_xdata()) > MANY]
@@ -281,8 +279,21 @@ def bundle(figure, include=None, exclude=None):
     return data, said
 
 
-def register():
-    """In a notebook's kernel, store figures by `bundle`, in the book's style; else do nothing."""
+def _picture(figure, include=None, exclude=None):
+    """The PNG alone, as `bundle` has it."""
+    style.open_axes(figure)
+    pixels, (width, height) = pixels_of(figure)
+    return {"image/png": pixels}, {"image/png": dict(width=width, height=height)}
+
+
+def register(drawings=True):
+    """In a notebook's kernel, store figures by `bundle`, in the book's style; else do nothing.
+
+    Parameters
+    ----------
+    drawings : bool
+        Store the SVG beside the PNG.
+    """
     try:
         from IPython import get_ipython
     except ImportError:
@@ -297,6 +308,6 @@ def register():
     for formatter in formatters.values():
         if formatter.format_type.startswith("image/"):
             formatter.pop(Figure, None)
-    shell.display_formatter.mimebundle_formatter.for_type(Figure, bundle)
+    shell.display_formatter.mimebundle_formatter.for_type(Figure, bundle if drawings else _picture)
     warnings.filterwarnings("ignore", 'Creating legend with loc="best"')  # on slow machines alone
     style.use()
