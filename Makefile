@@ -2,7 +2,8 @@
 #   PYTHON=python3.12   which Python to use (3.11 gets the locked versions, others the newest allowed)
 #   VENV=.venv          where its packages go
 #   JOBS=2              how many notebooks or test files run at once
-#   THIRD=0             `make test` with the inputs of a third of the notebooks (0, 1 or 2) moved by 1e-13
+#   THIRD=0             which third (0, 1, 2) of the notebooks `make test` runs with inputs moved by 1e-13,
+#                       and of the pages it opens in the browser
 #   SLOW=1              `make test` with the slow tests as well
 #   WEEKLY=1            and with those that run page after page in the browser's own Python
 

@@ -427,12 +427,7 @@ def test_rings_are_told_apart():
     assert normalized_mutual_info_score(y, labels) == 1.0
 
 
-@parametrize_with_checks(
-    [
-        KNetClustering(n_init=1, n_steps=20, max_blocks=2),
-        KNetClustering(n_init=1, n_steps=20, max_blocks=2, penalty=0.1),
-    ]
-)
+@parametrize_with_checks([KNetClustering(n_init=1, n_steps=20, max_blocks=2, penalty=0.1)])
 @unsettled  # so short a run
 def test_scikit_learn_contract(estimator, check):
     keep_the_contract(estimator, check)

@@ -104,6 +104,7 @@ def test_what_a_variant_does_not_know_is_refused(moons):
             KNetVariant(**{name: "newton"}).fit(moons[0])
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         PublishedNetwork(bandwidth="hsic", max_layers=3),

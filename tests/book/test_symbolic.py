@@ -23,7 +23,12 @@ SYMBOLIC = [Linear(), Squared(), Polynomial(3, c), Gaussian(sigma), Multiquadrat
 ANY = [Kernel(lambda beta, xp: sp.Function("f")(beta), pairs) for pairs in ("inner", "difference")]
 
 
-@pytest.mark.parametrize("kernel", SYMBOLIC + ANY, ids=repr)
+def any_f_else_weekly(kernels):
+    """What holds for an f that is not known is shown at once; the named kernels follow weekly."""
+    return [pytest.param(k, marks=[pytest.mark.slow] * (k in SYMBOLIC)) for k in kernels]
+
+
+@pytest.mark.parametrize("kernel", any_f_else_weekly(SYMBOLIC + ANY), ids=repr)
 def test_definition_9_and_theorem_5_3(kernel):
     D = derive(kernel, n=2, d=2, q=2)
     assert same(D.gradient, 2 * D.phi() * D.W)
@@ -51,7 +56,7 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("kernel", LINES, ids=repr)
+@pytest.mark.parametrize("kernel", any_f_else_weekly(LINES), ids=repr)
 def test_the_lines_of_a_derivation_are_what_the_double_sum_gives(kernel):
     """By differentiating J; the letters of the lines stand for matrices that are not Phi's."""
     D = derive(kernel)

@@ -96,7 +96,9 @@ def load_within(browser, tab, milliseconds):
     return max(now - before.get(name, now) for name, now in after.items())
 
 
-@pytest.mark.parametrize("way", ["stop", "close", "leave"])
+@pytest.mark.parametrize(
+    "way", ["stop", *(pytest.param(way, marks=pytest.mark.weekly) for way in ("close", "leave"))]
+)
 def test_a_loop_without_an_end_is_ended(way, visit, browser, address):
     """By "Stop", by closing the tab, and by going on to another page."""
     tab = visit("book/ch1/question.html")

@@ -83,17 +83,19 @@ def one_of_each_kind():
     return {*first.values()}
 
 
-def weekly_but_each_third(pages):
-    """The pages as parameters of a test: a third always, the others weekly."""
-    return [pytest.param(p, marks=[pytest.mark.weekly] * (k % 3 > 0)) for k, p in enumerate(pages)]
+def weekly_but_a_third(pages):
+    """The pages as parameters of a test: a third, another one each time, and the others weekly."""
+    third = int(os.environ.get("THIRD") or 0)
+    marks = lambda k: [pytest.mark.weekly] * (k % 3 != third)
+    return [pytest.param(page, marks=marks(k)) for k, page in enumerate(pages)]
 
 
 def pages_to_open():
-    """Of the pages that list the library's source one; of the record's a third, the rest weekly."""
+    """One of each kind, and of the others a third; the rest weekly."""
     of_source = [page for page in PAGES if page.startswith("_modules/")]
-    of_record = [page for page in PAGES if page.startswith("book/record/")]
-    yield from weekly_but_each_third(of_record)
-    yield from (page for page in PAGES if page not in {*of_source[1:], *of_record})
+    yield from sorted(one_of_each_kind())
+    rest = [page for page in PAGES if page not in {*of_source, *one_of_each_kind()}]
+    yield from weekly_but_a_third(rest)
 
 
 def pages_for_axe():
@@ -738,7 +740,7 @@ def wait_for_formulas(tab):
 
 
 @pytest.mark.parametrize(
-    "page", weekly_but_each_third([page for page in PAGES if re.match(COURSE, page)])
+    "page", weekly_but_a_third([page for page in PAGES if re.match(COURSE, page)])
 )
 def test_a_page_of_the_course_has_an_end(page, on_page):
     """Ten screens, once its formulas are set; exercises that answer are not read but used."""
@@ -762,7 +764,7 @@ def test_a_page_of_the_course_has_an_end(page, on_page):
 
 
 @with_mathjax
-@pytest.mark.parametrize("page", weekly_but_each_third(["3.3", "4.1", "5.4", "A.4", "C.2", "D.1"]))
+@pytest.mark.parametrize("page", weekly_but_a_third(["3.3", "4.1", "5.4", "A.4", "C.2", "D.1"]))
 def test_a_formula_of_the_record_is_broken_between_symbols(page, on_page):
     """However narrow: no line ends within one, no column is left out of sight."""
     tab = on_page(f"book/record/{page}.html", width=320, height=844)
@@ -976,11 +978,16 @@ ASKED = {
 
 
 @pytest.mark.usefixtures("search")
-@pytest.mark.parametrize("words, page", ASKED.items())
-def test_search_answers_a_question_with_its_page_first(words, page, on_page, address):
+def test_search_answers_a_question_with_its_page_first(on_page, address, subtests):
     """And with a sentence, not with what stands around it."""
     tab = on_page("search.html")
-    tab.goto(f"{address}search.html?q={words.replace(' ', '+')}", wait_until="load")
+    for words, page in ASKED.items():
+        with subtests.test(words):
+            tab.goto(f"{address}search.html?q={words.replace(' ', '+')}", wait_until="load")
+            is_answered(tab, words, page)
+
+
+def is_answered(tab, words, page):
     lists = tab.locator("#search-results ul")
     best = lists.first.locator("a").evaluate_all("links => links.map(link => link.pathname)")
     assert len({*best}) == len(best)  # three pages, not three sections of one

@@ -122,7 +122,11 @@ def require_bracket(curvature, exact):
 
 
 @pytest.mark.parametrize("in_basis", [True, False], ids=["eigenvectors", "tangents"])
-@pytest.mark.parametrize("name", ["gaussian", "multiquadratic", "user", "product", "squared"])
+@pytest.mark.parametrize(
+    "name",
+    ["gaussian", "user", "squared"]
+    + [pytest.param(name, marks=pytest.mark.slow) for name in ("multiquadratic", "product")],
+)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_products_find_the_lowest_curvature_of_the_matrix(sign, name, in_basis, monkeypatch):
     """Against the eigenvalues of Kd - M itself, at maxima and saddles, on eight draws."""
