@@ -14,8 +14,8 @@ from ismlit_book.methods.knet.attraction import frozen, pull
 from ismlit_book.methods.knet.perceptron import Perceptron
 from ismlit_book.methods.knet.training import Training, embedding_affinity
 from library import test_architecture as house
+from library import test_base
 from library import test_estimators as shared
-from library import test_use as use
 from library.problems import dense, keep_the_contract, slopes, tenth, unsettled
 from numpy.testing import assert_allclose
 from scipy.linalg import eigh
@@ -410,7 +410,7 @@ def test_it_keeps_what_the_library_s_estimators_promise(rng, moons):
     X = np.vstack([rng.normal(0, 1, (20, 3)), rng.normal(4, 1, (20, 3))])
     shared.test_pandas_goes_in_and_comes_out(Quick, (X, np.repeat([0, 1], 20)))
     house.test_what_happened_is_said_in_the_same_words(Quick, rng)
-    use.test_a_saved_or_copied_model_can_be_shown(moons, lambda X, y: quick(X))
+    test_base.test_copies_and_pickles_can_be_displayed(moons, lambda X, y: quick(X))
     single = moons[0].astype("float32")
     assert quick(single).transform(single).dtype == "float32"
 

@@ -112,3 +112,11 @@ def dense(Z, sigma):
 def tenth(X):
     """A tenth of the median distance, for thin clusters."""
     return 0.1 * median_distance(X)
+
+
+def told_to_stop(model, call, *given):
+    """The model fitted with a callback that returns True once, and what that has been shown."""
+    told = []
+    return model.set_params(callback=lambda at: told.append(at) or len(told) == call).fit(
+        *given
+    ), told

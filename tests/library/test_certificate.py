@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 from library.problems import orthonormal, random_problem
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import (
+    load_iris,
+    load_wine,
+)
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
@@ -17,7 +20,11 @@ from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.supervised import SupervisedIKDR
 from ismlit.estimators.unsupervised import UnsupervisedIKDR
 from ismlit.gamma import Gamma, centre, label_gamma
-from ismlit.geometry.frames import first_order_residual, principal_angles, project_out
+from ismlit.geometry.frames import (
+    first_order_residual,
+    principal_angles,
+    project_out,
+)
 from ismlit.geometry.second_order import SecondOrder
 from ismlit.kernels import Gaussian
 from ismlit.objectives.plain import Problem
@@ -271,3 +278,24 @@ def test_another_point_of_many_rows_has_its_own_objective_and_residual(monkeypat
     assert of_many.residual == pytest.approx(plain.residual) and not of_many.is_stationary
     model = SupervisedIKDR(2, ridge=np.inf).fit(X, y)
     assert certify(model, other).objective < model.certificate().objective
+
+
+def test_certificate_of_a_given_w_sees_all_features(wine):
+    X = np.c_[wine[0], np.ones(178)]
+    model = SupervisedIKDR(2, bandwidth=3.0).fit(X, wine[1])
+    assert certify(model, model.W_).is_maximum
+    assert certify(Problem(X, label_gamma(wine[1]), model.kernel_), model.W_).is_stationary
+
+
+def test_certificate_says_beyond_chance_or_not(wine):
+    X, y = wine
+    model = SupervisedIKDR(2, ridge=np.inf).fit(X, y)
+    text = str(model.certificate())
+    assert text.splitlines()[1] == "beyond chance: yes, p = 0.05 (19 refits to permuted rows)"
+    shuffled = (
+        SupervisedIKDR(2, ridge=np.inf)
+        .fit(X, np.random.default_rng(1).permutation(y))
+        .certificate()
+    )
+    assert shuffled.is_maximum and shuffled.p_value > 0.1
+    assert certify(model, model.W_).p_value is None

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from library.problems import told_to_stop
 from numpy.testing import assert_allclose
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -239,3 +240,12 @@ def test_the_number_of_components_is_found_by_rows_held_out():
         X, X[:, 0] + 0.1 * X[:, 1] ** 2
     )
     assert response.n_components_ == 1 and response.component_scores_.shape[1] == 5
+
+
+@pytest.mark.parametrize(("call", "q"), [(2, 1), (7, 1), (15, 2)])
+def test_callback_stops_the_search_which_takes_what_is_scored(call, q, wine):
+    """Of 1, 2, ... components with five scores each; then the first start is the answer."""
+    model, told = told_to_stop(SupervisedIKDR("auto", tol=1e-3), call, *wine)
+    assert len(told) == call and told[-1].stage.startswith("n_components = ")
+    assert len(model.component_scores_) == call // 5 and model.n_components_ == q
+    assert model.result_.starts.tried == 1 and not model.converged_

@@ -12,6 +12,7 @@ from ismlit import SupervisedIKDR
 from ismlit.bandwidth import median_distance
 from ismlit.gamma import DenseGamma, Gamma, label_gamma
 from ismlit.geometry.frames import principal_angles
+from ismlit.grams import ConstantKernelError
 from ismlit.kernels import Gaussian, Polynomial
 from ismlit.objectives import features
 from ismlit.objectives.class_sums import class_gamma
@@ -245,3 +246,18 @@ def test_many_classes_are_fitted(rng, monkeypatch):
     H = np.eye(len(y)) - 1 / len(y)
     same = y[:, None] == y
     assert problem.objective(W) == pytest.approx(np.sum((H @ same @ H) * (waves @ waves.T)))
+
+
+def test_more_random_features_than_rows_warn(wine):
+    with pytest.warns(UserWarning, match="a fit without them is exact, and faster"):
+        SupervisedIKDR(2, random_features=200, random_state=0).fit(*wine)
+
+
+@pytest.mark.parametrize("bandwidth", [1e-12, 1e9])
+def test_random_features_do_not_hide_a_constant_kernel(bandwidth, wine):
+    with pytest.raises(
+        ConstantKernelError, match=r"(constant|is 1) between any two|constant on this data"
+    ):
+        SupervisedIKDR(2, bandwidth=bandwidth, random_features=64, random_state=0).fit(*wine)
+    with pytest.raises(ValueError, match="positive and finite"):
+        Gaussian(1e300)

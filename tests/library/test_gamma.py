@@ -178,3 +178,15 @@ def test_balanced_gamma_is_the_centred_projector_onto_the_classes(sizes):
 
 def test_gamma_is_centred():
     assert_allclose(label_gamma([0, 1, 1, 2, 1]) @ np.ones((5, 1)), 0, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_balanced_changes_nothing_for_two_classes(seed):
+    """Claim new-two-classes: both Gammas are multiples of the squared distance of two means."""
+    rng = np.random.default_rng(seed)
+    y = np.r_[0, 1, rng.random(rng.integers(3, 40)) < rng.uniform(0.02, 0.98)].astype(int)
+    share = np.bincount(y)
+    means = np.where(y == 0, 1 / share[0], -1 / share[1])
+    for gamma in (label_gamma(y), label_gamma(y, balanced=True)):
+        dense = gamma.to_dense()
+        assert_allclose(dense / dense[0, 0], np.outer(means, means) / means[0] ** 2, atol=1e-12)

@@ -8,7 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from library.problems import FAMILY, kernel_for, orthonormal, unsettled
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import (
+    load_breast_cancer,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
@@ -403,3 +405,17 @@ def test_float32_reaches_the_same_maximum(breast_cancer):
     result = ism(X.astype("f4"), gamma, kernel, 2)
     assert result.W.dtype == np.float32
     assert_allclose(result.objective, 19184.652, rtol=1e-6)  # a few units of single precision
+
+
+def test_component_that_hardly_varies_is_warned_of(wine):
+    with pytest.warns(UserWarning, match="component . of ism hardly varies"):
+        ism(wine[0][:, :1] * [[1.0, -2.0]], label_gamma(wine[1]), "gaussian", 2)
+
+
+def test_kernel_by_its_name(wine):
+    X, y = wine
+    named = ism(X, label_gamma(y), "gaussian", 2)
+    assert isinstance(named.problem.kernel, Gaussian)
+    assert_allclose(
+        named.objective, ism(X, label_gamma(y), named.problem.kernel, 2).objective, rtol=1e-12
+    )

@@ -3,8 +3,13 @@ import pytest
 from library.problems import keep_the_contract, orthonormal
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.datasets import (
+    load_iris,
+)
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics import (
+    normalized_mutual_info_score,
+)
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -178,3 +183,11 @@ def test_a_narrow_bandwidth_is_reached_from_a_wide_one():
     afresh = KDAC(bandwidth=sigma, random_state=0).fit(X, side)
     assert normalized_mutual_info_score(parabola, afresh.labels_) < 0.5
     assert model.result_.objective > afresh.result_.objective
+
+
+def test_known_columns_of_numbers_and_of_words_together():
+    X, y = load_iris(return_X_y=True)
+    known = np.empty((150, 2), dtype=object)
+    known[:, 0], known[:, 1] = y, np.array(["a", "b"])[np.arange(150) % 2]
+    model = KDAC(2, 2, bandwidth="median", random_state=0).fit(scale(X), known)
+    assert 0 <= model.known_nmi_ <= 1

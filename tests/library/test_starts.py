@@ -7,6 +7,7 @@ import pytest
 from library.problems import orthonormal
 from numpy.testing import assert_allclose
 
+from ismlit import SupervisedIKDR
 from ismlit.bandwidth import neighbour_distance
 from ismlit.gamma import DenseGamma, guidance_gamma, label_gamma
 from ismlit.geometry.frames import projector_distance
@@ -246,3 +247,18 @@ def test_wide_data_are_looked_at_in_the_span_of_the_sample(rng):
     W, _ = first_frame(problem, 1, "several")
     assert W.shape == (300, 1) and np.linalg.norm(W) == pytest.approx(1)
     assert problem.objective(W) > 1.2 * problem.objective(np.eye(300)[:, 7:8])
+
+
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_several_starts_never_end_below_the_taylor_start(seed):
+    """Beyond 800 rows, too, where it looks at a sample."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((1200, 10))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    several, taylor = (
+        SupervisedIKDR(2, init=init).fit(X, y).result_.objective for init in ("several", "taylor")
+    )
+    assert several >= taylor * (1 - 1e-3)
