@@ -23,7 +23,7 @@ LINT = $(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy 
 	$(PY) -m numpydoc.cli lint $(LIBRARY)
 QUICK := $(if $(SLOW),, and not slow)$(if $(WEEKLY),, and not weekly)
 CELLS := $(if $(SLOW),,-m "not slow")
-CORE := kernels pairs gamma plain frames lbfgs starts bandwidth
+CORE := kernels pairs gamma plain frames second_order lbfgs starts bandwidth
 SEED ?= 1
 
 .DEFAULT_GOAL := help
