@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from scipy.linalg import eigh, subspace_angles
 from scipy.sparse.linalg import ArpackError, eigsh
 
-DENSE_FEATURES = 400  # With more features eigenvectors are found by Lanczos' method.
+DENSE_FEATURES = 400  # With more features eigenvectors are found by Lanczos' method,
+RESTARTS = 100  # of which so many cost as much as all eigenvectors by LAPACK.
 
 
 def principal_angles(W1: ArrayLike, W2: ArrayLike) -> np.ndarray:
@@ -252,7 +253,7 @@ def extreme_eigenvectors(
     if d > DENSE_FEATURES and 10 * m < d:
         start = np.random.default_rng(0).standard_normal(d).astype(matrix.dtype)
         with suppress(ArpackError):
-            return eigsh(matrix, m, which=which, tol=tol, v0=start)
+            return eigsh(matrix, m, which=which, tol=tol, v0=start, maxiter=RESTARTS)
     values, vectors = np.linalg.eigh(matrix)
     order = np.argsort(values if which == "LA" else np.abs(values))[-m:]
     return values[np.sort(order)], vectors[:, np.sort(order)]

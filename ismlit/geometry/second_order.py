@@ -209,7 +209,9 @@ class SecondOrder:
             return float(self.kd.min())
         rest = project_out(project_out(self.phi, self.W).T, self.W)
         rest -= 2 * self.phi_size * self.W @ self.W.T  # W's own zeros go to the far end
-        return float(self.chosen[0] - extreme_eigenvectors(rest, 1, "LA")[0][0])
+        rest[np.diag_indices(len(rest))] += self.phi_size  # ARPACK's accuracy is the value's
+        highest = extreme_eigenvectors(rest, 1, "LA")[0][0] - self.phi_size
+        return float(self.chosen[0] - highest)
 
     def m_times(self, B: np.ndarray) -> np.ndarray:
         """Multiply M by columns of coordinates, in one pass over the pairs for each.
