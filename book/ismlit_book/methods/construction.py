@@ -70,7 +70,11 @@ def class_sum_images(K, y, orthonormal=True):
            [0.95, 0.03],
            [0.07, 1.  ]])
     """
-    Y = one_hot(y)
+    return _images(K, one_hot(y), orthonormal)
+
+
+def _images(K, Y, orthonormal):
+    """`class_sum_images` for labels one-hot encoded."""
     sums, inner = K @ Y, Y.T @ K @ Y
     if not orthonormal:
         return sums / np.sqrt(np.trace(inner))
@@ -147,14 +151,14 @@ def class_sum_network(X, y, *, layers=12, sigmas=None, share=0.999, orthonormal=
     for level in range(layers if sigmas is None else len(sigmas)):
         squares = _squares(Z)
         sigma = rule.choose(squares, level) if sigmas is None else float(sigmas[level])
-        K = _gaussian(squares, sigma)
+        K = Gaussian(sigma).f(squares)
         rule.before = rule.shares_of(K[None])[0]
         found.append((sigma, rule.before))
         images.append(Z)
         grams.append(K)
         if sigmas is None and rule.before >= share:
             break
-        Z = class_sum_images(K, y, orthonormal)
+        Z = _images(K, rule.Y, orthonormal)
     bandwidths, shares = np.array(found).T
     return ClassSumNetwork(bandwidths, shares, images, grams, rule.ideal, bool(shares[-1] >= share))
 
@@ -163,7 +167,8 @@ class _Rule:
     """The rule for sigma: H in equal steps, and one step to the end always left open."""
 
     def __init__(self, y, layers, share, orthonormal):
-        self.y, self.layers, self.share, self.orthonormal = y, layers, share, orthonormal
+        self.layers, self.share, self.orthonormal = layers, share, orthonormal
+        self.Y = one_hot(y)
         self.F, self.ideal = label_gamma(y).F, ideal_hsic(y)
         self.before, self.last_step = 0.0, None
 
@@ -174,7 +179,7 @@ class _Rule:
     def choose(self, squares, level):
         """sigma of the layer `level` (from 0), for images with these squared distances."""
         grid = _grid(squares, 80, 1e-20 if level else 0)
-        grams = np.stack([_gaussian(squares, sigma) for sigma in grid])
+        grams = _gaussians(squares, grid)
         shares = self.shares_of(grams)
         if level == self.layers - 1 and self.last_step is None:
             return grid[int(np.argmax(shares))]
@@ -191,11 +196,11 @@ class _Rule:
     def step_to_the_end(self, K):
         """The largest sigma with which one further layer on top of K reaches `share`, or None."""
         try:
-            squares = _squares(class_sum_images(K, self.y, self.orthonormal))
+            squares = _squares(_images(K, self.Y, self.orthonormal))
         except ValueError:  # dependent class sums
             return None
         grid = _grid(squares, 40)
-        shares = self.shares_of(np.stack([_gaussian(squares, sigma) for sigma in grid]))
+        shares = self.shares_of(_gaussians(squares, grid))
         enough = np.flatnonzero(shares >= self.share)
         return grid[enough[0]] if enough.size else None
 
@@ -205,8 +210,9 @@ def _squares(Z):
     return cdist(Z, Z, "sqeuclidean")
 
 
-def _gaussian(squares, sigma):
-    return Gaussian(sigma).f(squares)
+def _gaussians(squares, sigmas):
+    """Gram matrices (m, n, n), one for each bandwidth."""
+    return np.exp(squares * (-1 / (2 * sigmas**2))[:, None, None])
 
 
 def _grid(squares, size, rounding=1e-20):
