@@ -268,17 +268,17 @@ class ClusteringIKDR(ClusterMixin, Projection):
         scored = sorted(scored, key=lambda row: -row[0])
         return [row for row in self._held(tried, scored) if row[0] > -1]
 
-    def _held(self, tried, found):
+    def _held(self, tried, rows):
         """The best of what was found held against 20 turns, the self-tuning kernel, the rest."""
         held: list = []
         longer = TRIAL | dict(max_turns=20)
-        for value, sigma, _ in found:
+        for value, sigma, _ in rows:
             if value <= max([-1.0, *(value for value, *_ in held)]):
                 break
             held.append((tried(sigma, **longer)[1], sigma, None))
         held.append((tried("self_tuning", **longer)[1], "self_tuning", None))
         first, *others = in_order(held)
-        return [first, *sorted(others + found[len(held) - 1 :], key=lambda row: -row[0])]
+        return [first, *sorted(others + rows[len(held) - 1 :], key=lambda row: -row[0])]
 
     def _say(self, bandwidth, value):
         """How a bandwidth looks, where `verbose` asks for it."""
@@ -287,7 +287,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
             print(f"{type(self).__name__}: bandwidth {named}, {value:.3f}", flush=True)
 
 
-def in_order(found: list) -> list:
+def in_order(rows: list) -> list:
     """Order bandwidths by falling silhouette, and ties by a rule.
 
     Within `SILHOUETTE_TIE` of the best the self-tuning kernel comes first, since groups may differ
@@ -295,7 +295,7 @@ def in_order(found: list) -> list:
 
     Parameters
     ----------
-    found : list of (silhouette, bandwidth, ...)
+    rows : list of (silhouette, bandwidth, ...)
         The bandwidths tried.
 
     Returns
@@ -309,10 +309,10 @@ def in_order(found: list) -> list:
     >>> in_order([(0.82, 1.0), (0.85, 0.5), (0.81, "self_tuning"), (0.4, 2.0)])
     [(0.81, 'self_tuning'), (0.82, 1.0), (0.85, 0.5), (0.4, 2.0)]
     """
-    best = max((row[0] for row in found), default=0.0)
+    best = max((row[0] for row in rows), default=0.0)
     width = lambda row: np.inf if row[1] == "self_tuning" else row[1]
-    tied = [row for row in found if row[0] >= best - SILHOUETTE_TIE]
-    rest = [row for row in found if row[0] < best - SILHOUETTE_TIE]
+    tied = [row for row in rows if row[0] >= best - SILHOUETTE_TIE]
+    rest = [row for row in rows if row[0] < best - SILHOUETTE_TIE]
     return sorted(tied, key=width, reverse=True) + sorted(rest, key=lambda row: -row[0])
 
 

@@ -40,8 +40,8 @@ class NystroemEmbedding:
     >>> from ismlit.solvers.alternate import alternate
     >>> X = np.array([[0.0], [1.0], [8.0], [9.0]])
     >>> joint = JointProblem(X, Gaussian(2.0))
-    >>> found = alternate(joint, 1, 1)
-    >>> extension = NystroemEmbedding(joint, found.W, found.U, np.array([0, 0, 1, 1]))
+    >>> solution = alternate(joint, 1, 1)
+    >>> extension = NystroemEmbedding(joint, solution.W, solution.U, np.array([0, 0, 1, 1]))
     >>> extension.cluster(extension(np.array([[0.5], [8.5]])))
     array([0, 1])
     """

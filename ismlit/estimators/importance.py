@@ -289,8 +289,8 @@ def bootstrap_importances(
     >>> model = SupervisedIKDR(1).fit(X, y)
     >>> model.feature_importances_.round(1)
     array([1., 0., 0.])
-    >>> found = bootstrap_importances(model, X, y, n_resamples=20, random_state=0)
-    >>> found.importances.shape, bool(found.importances_std.max() < 0.1)
+    >>> bootstrap = bootstrap_importances(model, X, y, n_resamples=20, random_state=0)
+    >>> bootstrap.importances.shape, bool(bootstrap.importances_std.max() < 0.1)
     ((3, 20), True)
     """
     _require_importances(model, "bootstrap_importances")

@@ -186,8 +186,8 @@ class KDAC(ClusteringIKDR):
         self.known_nmi_ = np.nan if y is None else nmi_with_known(self.labels_, known)
         return self
 
-    def _held(self, tried, found):
-        return found  # what is followed from bandwidth to bandwidth has had its turns
+    def _held(self, tried, rows):
+        return rows  # what is followed from bandwidth to bandwidth has had its turns
 
     def _default_components(self, rank):
         return min(self.n_clusters, max(rank - 1, 1))  # all would leave nothing to choose

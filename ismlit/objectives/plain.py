@@ -265,12 +265,12 @@ class Problem(Samples):
         shares = self.pairs.sweep(self._curvature_row, views, slopes, self._sides(z, 2))
         totals = self.pairs.spread(shares)
         n_parts = len(z)
-        found = np.stack(
+        products = np.stack(
             [self._assembled(totals[m * n_parts : (m + 1) * n_parts], z, 2) for m in range(len(Z))]
         )
-        if not np.isfinite(found).all():
+        if not np.isfinite(products).all():
             raise ValueError(f"{self.kernel!r} has a non-finite second derivative on this data")
-        return found
+        return products
 
     def gradient_derivative(self, W: ArrayLike, Z: ArrayLike) -> np.ndarray:
         """Return half of the Euclidean Hessian of J applied to one direction, in one pass.

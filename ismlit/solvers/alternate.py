@@ -99,8 +99,8 @@ class Alternation:
     >>> from ismlit.objectives.joint import JointProblem
     >>> from ismlit.solvers.alternate import alternate
     >>> X = scale(load_wine().data)
-    >>> found = alternate(JointProblem(X, Gaussian(3.0)), 2, 2)
-    >>> found.converged, bool(found.objective > found.history["objective"][0])
+    >>> solution = alternate(JointProblem(X, Gaussian(3.0)), 2, 2)
+    >>> solution.converged, bool(solution.objective > solution.history["objective"][0])
     (True, True)
     """
 
@@ -215,10 +215,10 @@ def alternate(
     >>> from ismlit.objectives.joint import JointProblem
     >>> from ismlit.solvers.alternate import alternate
     >>> X, y = make_blobs(100, centers=[[-3, 0, 0], [3, 0, 0]], random_state=0)
-    >>> found = alternate(JointProblem(X, Gaussian(2.0)), 1, 1)
-    >>> round(float(normalized_mutual_info_score(y, found.U[:, 0] > 0)), 2)
+    >>> solution = alternate(JointProblem(X, Gaussian(2.0)), 1, 1)
+    >>> round(float(normalized_mutual_info_score(y, solution.U[:, 0] > 0)), 2)
     1.0
-    >>> int(abs(found.W).argmax())  # the feature that tells the clusters apart
+    >>> int(abs(solution.W).argmax())  # the feature that tells the clusters apart
     0
     """
     if not (k >= 1 and max_turns >= 1):
@@ -252,7 +252,7 @@ class _AlternatingMaximizer:
     W: np.ndarray
     U: np.ndarray
     problem: Problem | NormalizedProblem
-    found: ISMResult
+    solution: ISMResult
     log: list[tuple[float, int]]
 
     def __init__(
@@ -293,12 +293,12 @@ class _AlternatingMaximizer:
         problem, is_first = self.problem, not self.log
         if self.frozen and isinstance(problem, NormalizedProblem):
             problem = problem.frozen(np.eye(problem.d) if is_first else self.W)
-        found = self._solved(problem, self.init if is_first else self.W)
-        if not is_first and not self.frozen and found.objective < self.log[-1][0]:
-            found = self._kept(found)  # as DG can fall: W stays
-        self.found, self.W = found, found.W
-        self.n_test_passes += found.n_test_passes
-        self._record(self.problem.objective(found.W) if self.frozen else found.objective)
+        solution = self._solved(problem, self.init if is_first else self.W)
+        if not is_first and not self.frozen and solution.objective < self.log[-1][0]:
+            solution = self._kept(solution)  # as DG can fall: W stays
+        self.solution, self.W = solution, solution.W
+        self.n_test_passes += solution.n_test_passes
+        self._record(self.problem.objective(solution.W) if self.frozen else solution.objective)
 
     def climb(self) -> None:
         """W moved up with the best U at every step: what many short turns would come to."""
@@ -325,13 +325,13 @@ class _AlternatingMaximizer:
         with silenced(ConvergenceWarning):
             return self.solver(problem, q=self.q, init=init, **options)
 
-    def _kept(self, found: ISMResult) -> ISMResult:
+    def _kept(self, solution: ISMResult) -> ISMResult:
         """The last W as a result, the solver's own having ended lower."""
-        self.n_test_passes += found.n_test_passes
+        self.n_test_passes += solution.n_test_passes
         with silenced(ConvergenceWarning):
             here = ism(self.problem, q=self.q, init=self.W, max_iter=0, escape=False)
         message = "the solver's W lies lower than the last one, which is kept"
-        return replace(here, converged=found.converged, message=message)
+        return replace(here, converged=solution.converged, message=message)
 
     def _record(self, objective: float) -> None:
         self.J = objective
@@ -373,7 +373,7 @@ class _AlternatingMaximizer:
             n_passes=self.n_passes,
             n_test_passes=self.n_test_passes,
             history={"objective": objectives, "passes": passes},
-            result=self.found,
+            result=self.solution,
         )
 
     def _w_settled(self) -> bool:
@@ -382,9 +382,9 @@ class _AlternatingMaximizer:
         Where the clusters fall apart entirely Phi is all but 0, and a residual relative to it
         is rounding.
         """
-        if self.found.converged:
+        if self.solution.converged:
             return True
-        W = self.found.W
+        W = self.solution.W
         left = 2 * np.linalg.norm(half_gradient(self.problem.phi(W), W))
         return bool(left <= self.tol * abs(self.log[-1][0]))
 
@@ -399,7 +399,7 @@ class _AlternatingMaximizer:
         if self.n_turns == 1:
             what = "a single one cannot show it"
         elif self.settled:
-            residual = self.found.residual
-            what = f"the last W has a residual of {residual:.1e} ({self.found.message})"
+            residual = self.solution.residual
+            what = f"the last W has a residual of {residual:.1e} ({self.solution.message})"
         hint = "With freeze=False it never falls." if self.frozen else "Raise max_turns or tol."
         return f"{what}. {hint}"

@@ -142,13 +142,13 @@ class Certificate:
 
 
 def certify(
-    found: Any, W: ArrayLike | None = None, *, tol: float = 1e-5, exact: bool = False
+    solution: Any, W: ArrayLike | None = None, *, tol: float = 1e-5, exact: bool = False
 ) -> Certificate:
     """First- and second-order certificate of a solution, whoever found it.
 
     Parameters
     ----------
-    found : fitted estimator, ISMResult, or problem
+    solution : fitted estimator, ISMResult, or problem
         What was solved; the first two bring their W. Of a pipeline, its last step.
     W : array of shape (d, q), optional
         The point to certify: any matrix of rank q. It is orthonormalised if it has to be, and the
@@ -170,7 +170,7 @@ def certify(
     Raises
     ------
     TypeError
-        If `found` is none of the three.
+        If `solution` is none of the three.
     ValueError
         If the estimator has no one W, it or the result carries no data, W has another shape or too
         small a rank, or the problem has no second order.
@@ -197,7 +197,7 @@ def certify(
     >>> certify(problem, PCA(2).fit(scale(X)).components_.T).is_stationary
     False
     """
-    problem, result = _what_was_solved(found, W)
+    problem, result = _what_was_solved(solution, W)
     given = result.W if W is None and result is not None else W
     if given is None:
         raise ValueError("to certify a problem, pass the W of shape (d, q) to be certified")
@@ -213,8 +213,8 @@ def certify(
             curvature = result.curvature
     else:
         frame, is_orthonormal = _frame_of(given, problem)
-        if isinstance(found, BaseEstimator):
-            problem, frame = found.problem_at(frame)
+        if isinstance(solution, BaseEstimator):
+            problem, frame = solution.problem_at(frame)
             problem = _exact(problem) if exact else problem
     n_second_order = None
     if result is not None and curvature is not None and not _undecided(curvature, tol):
@@ -273,30 +273,32 @@ def _tested(problem: TwiceDifferentiable, W: np.ndarray) -> tuple[float, float, 
     return J, first_order_residual(phi, W), second.lowest()[0]
 
 
-def _what_was_solved(found: Any, W: ArrayLike | None = None) -> tuple[Objective, ISMResult | None]:
+def _what_was_solved(
+    solution: Any, W: ArrayLike | None = None
+) -> tuple[Objective, ISMResult | None]:
     """The problem, and the result that was found for it if there is one and no W is given."""
-    if isinstance(found, Objective):
-        return found, None
-    if isinstance(found, BaseEstimator):
-        check_is_fitted(found)
-        if not hasattr(found, "solved"):
+    if isinstance(solution, Objective):
+        return solution, None
+    if isinstance(solution, BaseEstimator):
+        check_is_fitted(solution)
+        if not hasattr(solution, "solved"):
             raise ValueError(
-                f"a {type(found).__name__} has no one W to be certified: of a pipeline pass the "
+                f"a {type(solution).__name__} has no one W to be certified: of a pipeline pass the "
                 "last step, of another method certify(Problem(X, gamma, kernel), W)"
             )
-        return found.solved() if W is None else (found.training_problem(), None)
-    if not hasattr(found, "problem"):
+        return solution.solved() if W is None else (solution.training_problem(), None)
+    if not hasattr(solution, "problem"):
         raise TypeError(
             "certify takes a fitted estimator, the result of ism, or a Problem with W, got "
-            f"{type(found).__name__}: of data make Problem(X, gamma, kernel) first"
+            f"{type(solution).__name__}: of data make Problem(X, gamma, kernel) first"
         )
-    problem = found.problem
+    problem = solution.problem
     if problem is None:
         raise ValueError(
-            f"this {type(found).__name__} carries no data (it was stored without): pass the "
+            f"this {type(solution).__name__} carries no data (it was stored without): pass the "
             "problem and W, certify(Problem(X, gamma, kernel), W)"
         )
-    return problem, found
+    return problem, solution
 
 
 def _frame_of(W: ArrayLike, problem: Objective) -> tuple[np.ndarray, bool]:

@@ -298,7 +298,7 @@ def test_tol_of_an_alternation_bounds_the_whole_gradient(wine):
         JointProblem(X, Gaussian(1.0)), 1, 1, ism, {}, False, "taylor", tol=0.0
     )
     turns.problem, turns.log = problem, [(J(0.3), 1)]
-    turns.found = SimpleNamespace(converged=False, W=at(0.3))
+    turns.solution = SimpleNamespace(converged=False, W=at(0.3))
     for share, passes in ((0.95, False), (1.05, True)):
         turns.tol = share * slope / abs(J(0.3))
         assert turns._w_settled() is passes

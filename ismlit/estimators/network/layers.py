@@ -587,7 +587,7 @@ class LayerSolver:
                 return best
             sigma, agreement = self.bandwidth(R @ W)
             gain = agreement - best[0]
-            best = max(best, (agreement, sigma, W), key=lambda found: found[0])
+            best = max(best, (agreement, sigma, W), key=lambda scored: scored[0])
             if gain < LEAST_GAIN:
                 return best
         return best

@@ -309,8 +309,8 @@ class RowsLayerSolver(LayerSolver):
         """
         A, Z = space(ridge)
         sigma, _ = self.bandwidth(Z)
-        found = measured(self.score, Z, self.sample, sigma)
-        return Layer(space.features, A, Gaussian(sigma), *found), Z
+        measures = measured(self.score, Z, self.sample, sigma)
+        return Layer(space.features, A, Gaussian(sigma), *measures), Z
 
     def measured(self, layer: Layer, Z: np.ndarray) -> Layer:
         """Measure a layer on more rows than its bandwidth was searched on: at most MOST_PAIRS.
