@@ -2,8 +2,8 @@
    one to a formula or figure of the page, that. The card can be pointed at, goes with Escape, and comes
    for the keyboard's focus as well. */
 (() => {
-  // not where the page itself says as much: in the graph's panel, and beside an erratum
-  const CLAIM = 'article a[href*="claims/"]:not(.claims-graph a, .erratum a)';
+  // not where the page itself says as much: in the graph's panel, beside an erratum, in the ledger's rows
+  const CLAIM = 'article a[href*="claims/"]:not(.claims-graph a, .erratum a, .ledger td:first-child a)';
   const HERE = 'article a:is([href^="#equation-"], [href^="#figure-"])';
   const LINK = location.protocol === "file:" ? HERE : `${CLAIM}, ${HERE}`; // no file can read another
   const WAIT = 250; // milliseconds that the pointer has to rest

@@ -51,7 +51,7 @@
       const left = leftIn(part);
       part.hidden = !left;
       part.open = asked && left > 0;
-      part.querySelector("summary").dataset.shown = asked ? `, ${left} shown` : "";
+      part.querySelector("summary").dataset.shown = asked ? ` (${left} shown)` : "";
     });
     parts.forEach(({ part, section }) => { section.hidden = part.hidden; });
     form.querySelector("output").textContent = asked ? `${seen} of ${rows.length} claims` : "";

@@ -408,8 +408,8 @@ class Panel {
     this.bar = element("progress", { max: size, hidden: true });
     this.bar.setAttribute("aria-label", "Loading Python");
     this.buttons = {
-      start: button("Run here", "Load Python and open the cells; the first one runs", () =>
-        this.start(cells[0]),
+      start: button("Run here", "Load Python and open the cells; they run up to the first result", () =>
+        this.start(cells.find(cell => cell.stored.length) ?? cells[0]),
       ),
       all: button("Run all", "Run all cells from the first on", () => run(cells)),
       stop: button("Stop", "End Python; its variables are lost", () => end("stopped", STOPPED)),

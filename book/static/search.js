@@ -9,7 +9,11 @@ const ALIKE = [
   ["install", "pip", "environment"],
   ["csv", "table", "file"],
   ["fast", "speed", "time"],
-  ["save", "store", "pickle"],
+  ["save", "store", "pickle", "export"],
+  ["column", "feature", "variable"],
+  ["thm", "theorem"],
+  ["lem", "lemma"],
+  ["eq", "equation"],
   ["missing", "nan", "impute"],
 ];
 // A page that explains comes before one that proves or lists, a how-to before all.
@@ -53,8 +57,10 @@ function concepts(question) {
 function search(question) {
   const asked = concepts(question);
   if (!asked.length) return [];
-  const name = parts(question).join(" ");
-  const isNamed = ({ kind, title, heading }) => kind === "claim" && [title, heading].some(said => parts(said).join(" ") === name);
+  // "Theorem 5.2", "thm 5.2" and "thm-5.2" are one name, "(5.2)" that of an equation
+  const named = text => tokens(text.replaceAll("-", " ")).join(" ").replace(/^(?:eq|equation) /, "");
+  const isNamed = ({ kind, title, heading }) =>
+    kind === "claim" && [title, heading].some(said => named(said) === named(question));
   const scores = new Map();
   for (const { word, terms } of asked) {
     const best = new Map();

@@ -310,11 +310,19 @@ def test_run_stands_below_the_code_on_a_phone(page, visit):
 
 def test_a_cell_that_goes_on_shows_it(visit):
     """By a shadow at the box's edge, which the ground covers at the end of the line."""
-    tab = visit("book/ch5/problem.html", PHONE)
+    tab = visit("book/ch5/problem.html", {"width": 640, "height": 900})
     grounds = tab.evaluate("""() => [...document.querySelectorAll(".cell_input pre")]
       .filter(code => code.scrollWidth > code.clientWidth)
       .map(code => getComputedStyle(code).backgroundAttachment)""")
     assert grounds and all(ground.startswith("local, local, scroll") for ground in grounds)
+
+
+@pytest.mark.parametrize("page", ["ch5/problem", "howto/columns"])
+def test_no_cell_goes_on_beyond_a_phone(page, visit):
+    tab = visit(f"book/{page}.html", PHONE)
+    wide = """() => [...document.querySelectorAll(".cell_input pre")]
+      .filter(code => code.scrollWidth > code.clientWidth + 1).map(code => code.textContent)"""
+    assert tab.evaluate(wide) == []
 
 
 @pytest.mark.parametrize("page", ["ch5/kernels", "claims/eq-5.2"])

@@ -974,6 +974,16 @@ ASKED = {
     "overfitting": "howto/leak",
     "categorical": "howto/table",
     "dataset": "reference/datasets",
+    "which columns matter": "howto/columns",
+    "feature selection": "howto/columns",
+    "thm 5.2": "claims/thm-5.2",
+    "(5.2)": "claims/eq-5.2",
+    "gpu": "howto/large",
+    "export": "howto/serve",
+    "is my result significant": "howto/chance",
+    "ISM": "ch5/iteration",
+    "conditional independence": "howto/chance",
+    "missing values": "howto/table",
 }
 
 
