@@ -5,15 +5,20 @@
   // not where the page itself says as much: in the graph's panel, beside an erratum, in the ledger's rows
   const CLAIM = 'article a[href*="claims/"]:not(.claims-graph a, .erratum a, .ledger td:first-child a)';
   const HERE = 'article a:is([href^="#equation-"], [href^="#figure-"])';
-  const LINK = location.protocol === "file:" ? HERE : `${CLAIM}, ${HERE}`; // no file can read another
+  const CITED = 'article a[href*="references.html#"]';
+  const LINK = location.protocol === "file:" ? HERE : `${CLAIM}, ${CITED}, ${HERE}`; // no file can read another
   const WAIT = 250; // milliseconds that the pointer has to rest
   const pages = new Map();
   let card, shown, timer;
 
+  /* Of a claim's page what it says; of the references the one that is meant. */
   function said(address) {
     if (!pages.has(address)) pages.set(address, fetch(address).then(async (answer) => {
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      return [...page.querySelectorAll("#claim > :is(h1, .claim-verdict, .claim-says, .math)")];
+      page.querySelectorAll(".headerlink").forEach((link) => link.remove());
+      const [, id] = address.split("#");
+      return [...page.querySelectorAll(id ? `[id="${id}"] > :is(h2, p)`
+        : "#claim > :is(h1, .claim-verdict, .claim-says, .math)")];
     }).catch(() => {
       pages.delete(address); // the next time it may be there
       return [];
@@ -42,7 +47,7 @@
   async function show(link) {
     const address = link.getAttribute("href");
     const parts = address.startsWith("#") ? there(address)
-      : await said(new URL(address, location).href.split("#")[0]);
+      : await said(new URL(address, location).href.replace(link.matches(CITED) ? "" : /#.*/, ""));
     if (shown !== link || !parts.length) return;
     card = document.createElement("div");
     Object.assign(card, { id: "claim-card", className: "claim-card" });

@@ -89,7 +89,7 @@
     closing = false;
   }
 
-  /* the lines: behind the boxes of the map, and of a drawn chapter those it has */
+  /* the lines: above the boxes of the map, and of a drawn chapter those it has */
   function lines() {
     const { uses, used } = data[chosen] ?? { uses: [], used: [] };
     boxes.forEach((box) => {

@@ -686,7 +686,7 @@ def test_a_second_tap_opens_a_claim_s_page(address, tab):
     touch.close()
 
 
-def test_lines_of_the_graph_run_behind_its_boxes(on_page):
+def test_boxes_of_the_graph_are_pressed_through_its_lines(on_page):
     tab = on_page("book/graph.html#claim=eq-5.2")
     through = tab.evaluate("""() => [...document.querySelectorAll('.graph-map li > a')]
         .filter(box => box.checkVisibility()).slice(0, 400).filter(box => {
