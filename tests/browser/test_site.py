@@ -91,11 +91,12 @@ def weekly_but_a_third(pages):
 
 
 def pages_to_open():
-    """One of each kind, and of the others a third; the rest weekly."""
+    """One of each kind, and of the others a third; of those that list the source, one alone."""
     of_source = [page for page in PAGES if page.startswith("_modules/")]
-    yield from sorted(one_of_each_kind())
-    rest = [page for page in PAGES if page not in {*of_source, *one_of_each_kind()}]
-    yield from weekly_but_a_third(rest)
+    listed = [page for page in PAGES if page not in of_source[1:]]
+    first = one_of_each_kind()
+    yield from (page for page in listed if page in first)
+    yield from weekly_but_a_third([page for page in listed if page not in first])
 
 
 def pages_for_axe():
