@@ -46,8 +46,9 @@
 
   async function show(link) {
     const address = link.getAttribute("href");
-    const parts = address.startsWith("#") ? there(address)
-      : await said(new URL(address, location).href.replace(link.matches(CITED) ? "" : /#.*/, ""));
+    const elsewhere = new URL(address, location);
+    if (!link.matches(CITED)) elsewhere.hash = "";
+    const parts = address.startsWith("#") ? there(address) : await said(elsewhere.href);
     if (shown !== link || !parts.length) return;
     card = document.createElement("div");
     Object.assign(card, { id: "claim-card", className: "claim-card" });
