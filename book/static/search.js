@@ -58,9 +58,9 @@ function search(question) {
   const asked = concepts(question);
   if (!asked.length) return [];
   // "Theorem 5.2", "thm 5.2" and "thm-5.2" are one name, "(5.2)" that of an equation
-  const named = text => tokens(text.replaceAll("-", " ")).join(" ").replace(/^(?:eq|equation) /, "");
+  const called = text => tokens(text.replaceAll("-", " ")).join(" ").replace(/^(?:eq|equation) /, "");
   const isNamed = ({ kind, title, heading }) =>
-    kind === "claim" && [title, heading].some(said => named(said) === named(question));
+    kind === "claim" && [title, heading].some(said => called(said) === called(question));
   const scores = new Map();
   for (const { word, terms } of asked) {
     const best = new Map();
