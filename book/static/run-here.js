@@ -7,9 +7,10 @@
 const here = document.querySelector("script[data-run-here]");
 const knows = JSON.parse(here.dataset.runHere);
 const base = new URL("python/", import.meta.url).href;
-const size = knows.files.reduce((sum, file) => sum + file.bytes, 0);
+const size = knows.files.reduce((sum, file) => sum + (file.apart ? 0 : file.bytes), 0);
 const MEMORY = "about 700 MB"; // of the tab, after a page's cells have run
 const megabytes = bytes => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
+const LOADING = `Loading Python: ${megabytes(size)}, kept for the next visit, and ${MEMORY} of memory …`;
 const seconds = time => `${time.toFixed(time < 10 ? 1 : 0)} s`;
 
 function element(tag, properties = {}, ...children) {
@@ -309,9 +310,13 @@ function launch() {
   delete panel.section.dataset.network;
 }
 
-// Whatever it computes, at once.
+// Whatever it computes, at once. Before it is ready it ends by itself: a browser that ends it while it
+// compiles may break down.
 function dismiss() {
-  worker?.terminate();
+  if (!worker) return;
+  worker.onmessage = worker.onerror = null;
+  if (isReady) worker.terminate();
+  else worker.postMessage({ quit: true });
 }
 
 // Python ends with its page. Who has run cells on the page before may do so here: then Python starts,
@@ -336,7 +341,7 @@ function run(wanted) {
   for (const cell of queue) cell.mark("waiting", "waits");
   storage.set(RAN, "yes");
   if (!worker) launch();
-  if (!isReady) panel.state("loading", isStarting ? "Python starts …" : "Loading Python …");
+  if (!isReady) panel.state("loading", isStarting ? "Python starts …" : LOADING);
   next();
 }
 
@@ -362,7 +367,7 @@ function next() {
 function receive(message) {
   const kinds = {
     loaded: () => queue.length && panel.progress(message.loaded, message.total),
-    fetching: () => running?.mark("running", `fetches ${message.address.split("/").at(-1)} …`),
+    fetching: () => running?.mark("running", `fetches ${new URL(message.address).pathname.split("/").at(-1)} …`),
     importing: () =>
       running && panel.state("running", `Cell ${running.number} of ${cells.length} imports ${message.name} …`),
     starting() {
@@ -445,9 +450,9 @@ class Panel {
     const changed = cells.filter(cell => cell.kept !== undefined).length;
     this.words.replaceChildren(
       changed ? `What you changed on this page is kept (${changed}): “Run here” shows it. ` : "",
-      `The cells of this page, to change and run in your browser: ${megabytes(size)} of `,
+      "Change the cells of this page and run them in your browser, with ",
       licences,
-      ` at the first visit, kept for the next, and ${MEMORY} of memory. `,
+      ". ",
       knows.data.length ? "Some cells fetch public data sets, by their pinned addresses on GitHub." : "",
     );
   }
@@ -472,7 +477,7 @@ class Panel {
     const tenths = Math.floor((10 * this.bar.value) / total);
     if (this.section.dataset.state !== "loading" || tenths === this.tenths) return;
     this.tenths = tenths; // what is read out changes ten times
-    this.words.textContent = `Loading Python: ${megabytes(this.bar.value)} of ${megabytes(total)} …`;
+    this.words.textContent = `${megabytes(this.bar.value)} of ${megabytes(total)}. ${LOADING}`;
   }
 }
 

@@ -135,12 +135,20 @@ def answer(route):
 
 
 @pytest.fixture(scope="module")
-def tab(address, browser):
-    """One tab, which goes nowhere but to the book."""
-    tab = browser.new_page(viewport={"width": 1280, "height": 900})
-    tab.set_default_timeout(60_000)
-    tab.route(lambda url: not url.startswith((address, "data:", "blob:")), answer)
-    return tab
+def context(address, browser):
+    """A reader's browser, which keeps Python and goes nowhere but to the book."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(60_000)
+    context.route(lambda url: not url.startswith((address, "data:", "blob:")), answer)
+    return context
+
+
+@pytest.fixture
+def tab(context):
+    """A new tab."""
+    tab = context.new_page()
+    yield tab
+    tab.close()
 
 
 def open_page(tab, address, page, *, anew=False):

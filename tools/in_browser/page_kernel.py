@@ -8,6 +8,7 @@ for each piece.
 import ast
 import base64
 import contextlib
+import gzip
 import importlib
 import io
 import json
@@ -124,7 +125,7 @@ def widen():
 
 
 def fetch(url):
-    """Bytes of a public file, which the page leaves in a folder while Python waits."""
+    """Bytes of a file that the page leaves in a folder while Python waits."""
     place = "/tmp/fetched"
     send("fetch", url=url)
     if not os.path.exists(place):
@@ -136,28 +137,40 @@ def fetch(url):
 
 
 class Announcer:
-    """Says which large package is being imported, the first time; it finds none itself."""
+    """Says which large package is being imported, and brings those that travel apart."""
 
-    names = {name: name for name in ("scipy", "matplotlib", "sympy", "pandas")}
-    names["sklearn"] = "scikit-learn"
+    def __init__(self, apart):
+        self.apart = apart
+        self.names = {name: name for name in ("scipy", "matplotlib", *apart)}
+        self.names["sklearn"] = "scikit-learn"
 
     def find_spec(self, name, path=None, target=None):
-        if found := self.names.pop(name, None):
-            send("importing", name=found)
+        if said := self.names.pop(name, None):
+            send("importing", name=said)
+        if address := self.apart.get(name):
+            archive = f"/tmp/{name}.zip"
+            data = fetch(address)
+            with open(archive, "wb") as file:  # some servers have expanded it themselves
+                file.write(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+            sys.path.append(archive)
+            self.apart = {other: it for other, it in self.apart.items() if it != address}
 
 
-def prepare():
+def prepare(apart):
     """Make everything ready for cells."""
     sys.stdout, sys.stderr = Stream("stdout"), Stream("stderr")
     warnings.filterwarnings("ignore", message="tqdm:disabling monitor")  # it needs a thread
     os.environ["MPLBACKEND"] = "module://page_backend"
     widen()
-    sys.meta_path.insert(0, Announcer())
+    sys.meta_path.insert(0, Announcer(apart))
 
 
-def start(page):
-    """Begin the notebook `page`, like "ch5/idea", in its folder."""
-    prepare()
+def start(page, apart):
+    """Begin the notebook `page`, like "ch5/idea", in its folder.
+
+    `apart` has the address of each package that comes once it is imported.
+    """
+    prepare(apart)
     import IPython
     from IPython.display import display
     from ismlit_book.files import pages
@@ -171,7 +184,7 @@ def start(page):
 def warm(names):
     """Import what the page's cells will; a module that is not here is missed where it is used."""
     for name in names:
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(ImportError, OSError):
             importlib.import_module(name)
 
 
