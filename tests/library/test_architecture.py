@@ -50,6 +50,12 @@ def source(module):
     return (PACKAGE / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("module", [name for name in MODULES if name != "estimators.scikit"])
+def test_a_module_has_the_tests_of_its_name(module):
+    name = module.rpartition(".")[2].lstrip("_")
+    assert Path(__file__).with_name(f"test_{name}.py").exists()
+
+
 def names_imported(text, top_only=False):
     """Dotted names that a module of `ismlit` imports, in any form: "numpy", "ismlit_book.check".
 

@@ -3,63 +3,29 @@
 import os
 import signal
 import threading
-import tracemalloc
 import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from joblib import cpu_count
+from library.collected import FIXED, OPTIONS, degrees, in_blocks, table
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import scale
 
 from ismlit import (
-    KDAC,
-    KernelDependenceNetwork,
     ResponseIKDR,
-    SemiSupervisedIKDR,
     SupervisedIKDR,
-    UnsupervisedIKDR,
-    gram,
-    label_gamma,
-    normalized_hsic,
 )
-from ismlit.geometry.frames import principal_angles
-from ismlit.kernels import Gaussian
-from ismlit.objectives import blocks, class_sums
+from ismlit.objectives import blocks
 from ismlit.objectives.blocks import DaskRows, drawn_rows
-from ismlit.objectives.class_sums import ArrayRows, class_gamma, codes_of
-from ismlit.objectives.features import FeatureProblem, _sums
+from ismlit.objectives.features import _sums
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
-OPTIONS = dict(random_features=32, random_state=0)
-FIXED = dict(bandwidth=2.0, init="taylor", **OPTIONS)
-
-
-def table(n=600, d=5, classes=3, seed=0):
-    """Rows far from the origin, whose classes differ in two columns."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, classes, n)
-    X = rng.standard_normal((n, d)) + 5
-    X[:, :2] += 2 * rng.standard_normal((classes, 2))[y]
-    return X, y
-
-
-def in_blocks(X, *lengths):
-    return da.from_array(X, chunks=(lengths, *([-1] if X.ndim == 2 else [])))
-
-
-def degrees(one, other):
-    return np.degrees(principal_angles(one.W_, other.W_).max())
-
-
-# ---------------------------------------------------------------- the same answer as in memory
 
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
@@ -235,99 +201,6 @@ def test_a_task_takes_several_blocks_with_their_reads(is_shared, sizes, monkeypa
     assert sorted(seen) == sorted(sizes)
 
 
-def test_threads_are_those_of_the_workers_or_the_processors(monkeypatch):
-    class Client:
-        nthreads = staticmethod(lambda: {"one": 2, "other": 3})
-
-        def get(self):
-            """What Dask computes with."""
-
-    with dask.config.set(scheduler="threads"):
-        assert blocks.threads_of_scheduler() == cpu_count()
-    monkeypatch.setattr("dask.base.get_scheduler", lambda: Client().get)
-    assert blocks.threads_of_scheduler() == 5
-
-
-# ---------------------------------------------------------------- lazy
-
-
-@pytest.mark.filterwarnings("ignore:no bandwidth tried")
-def test_transform_and_predict_are_lazy_with_the_same_chunks():
-    X, y = table()
-    model = SupervisedIKDR(2, **FIXED).fit(X, y)
-    there = model.transform(in_blocks(X, 100, 500))
-    assert isinstance(there, da.Array) and there.chunks == ((100, 500), (2,))
-    expected = model.transform(X)
-    model.fit(X, 1 * (X[:, 4] > 5))  # what is fitted later changes nothing
-    assert_allclose(there.compute(), expected, atol=1e-12)
-    network = KernelDependenceNetwork(early_stopping=False).fit(X[:150], y[:150])
-    labels = network.predict(in_blocks(X, 100, 500))
-    assert labels.chunks == ((100, 500),)
-    assert_array_equal(labels.compute(), network.predict(X))
-    assert network.score(in_blocks(X, 100, 500), in_blocks(y, 600)) == pytest.approx(
-        network.score(X, y)
-    )
-    clusters = UnsupervisedIKDR(3).fit(X[:150])
-    assert_array_equal(clusters.predict(in_blocks(X, 100, 500)).compute(), clusters.predict(X))
-    both = model.fit_transform(in_blocks(X, 100, 500), in_blocks(y, 600))
-    assert both.chunks == ((100, 500), (2,))
-
-
-def test_score_is_that_of_the_gram_matrix():
-    """By 512 features, in one visit; of a response by the slices of the fit."""
-    X, y = table(400)
-    model = SupervisedIKDR(2, **FIXED).fit(X, y)
-    exact = normalized_hsic(gram(model.kernel_, X - model.mean_, model.W_), y)
-    assert model.score(in_blocks(X, 150, 250), in_blocks(y, 400)) == pytest.approx(exact, abs=2e-3)
-    response = ResponseIKDR(1, **FIXED).fit(X, X[:, 0])
-    there = response.score(in_blocks(X, 150, 250), in_blocks(X[:, 0], 400))
-    assert there == pytest.approx(response.score(X, X[:, 0]), abs=2e-3)
-
-
-def test_dataframes_keep_their_names():
-    dd = pytest.importorskip("dask.dataframe", reason="dask[dataframe] needs pyarrow")
-    pd = pytest.importorskip("pandas")
-    X, y = table()
-    frame = pd.DataFrame(X, columns=list("abcde"), index=np.arange(len(X)) + 7)
-    frame["label"] = y
-    parts = dd.from_pandas(frame, npartitions=3)
-    columns = list("abcde")
-    model = SupervisedIKDR(2, **FIXED).fit(parts[columns], parts["label"])
-    here = SupervisedIKDR(2, **FIXED).fit(frame[columns], y)
-    assert_array_equal(model.feature_names_in_, columns)
-    assert degrees(model, here) < 1e-3
-    assert isinstance(model.transform(parts[columns]), da.Array)
-    model.set_output(transform="pandas")
-    there = model.transform(parts[columns])
-    assert isinstance(there, dd.DataFrame) and there.npartitions == 3
-    assert_array_equal(there.columns, model.get_feature_names_out())
-    pd.testing.assert_frame_equal(there.compute(), model.transform(frame[columns]))
-    few = parts[parts.a > parts.a.mean()]  # partitions of other lengths, in which no rows may be
-    assert model.fit(few[columns], few["label"]).converged_
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.transform(parts[columns[::-1]])
-
-
-# ---------------------------------------------------------------- refused
-
-
-@pytest.mark.filterwarnings("ignore:no bandwidth")  # of noise
-@pytest.mark.parametrize("estimator", [UnsupervisedIKDR, SemiSupervisedIKDR, KDAC])
-def test_what_cannot_take_a_collection_says_which_can(estimator):
-    X, y = table(60)
-    with pytest.raises(TypeError, match="SupervisedIKDR and ResponseIKDR with random_features"):
-        estimator(3).fit(in_blocks(X, 60), in_blocks(y, 60))
-    model = estimator(3).fit(X, None if estimator is UnsupervisedIKDR else y)
-    with pytest.raises(TypeError, match=f"score of {estimator.__name__} takes no Dask"):
-        model.score(in_blocks(X, 60))
-
-
-def test_a_network_refuses_to_gather():
-    X, y = table(60)
-    with pytest.raises(TypeError, match="fit of KernelDependenceNetwork takes no Dask"):
-        KernelDependenceNetwork().fit(in_blocks(X, 60), in_blocks(y, 60))
-
-
 def test_refusals_name_the_cure():
     X, y = table()
     dX, dy, model = in_blocks(X, 100, 500), in_blocks(y, 600), SupervisedIKDR(2, **FIXED)
@@ -359,16 +232,6 @@ def test_refusals_name_the_cure():
         model.transform(dX[:, :4])
     with pytest.raises(ValueError, match="sample of the rows"):
         model.certificate()
-
-
-def test_partial_fit_is_refused_in_words():
-    model = SupervisedIKDR(2)
-    assert not hasattr(model, "partial_fit")
-    with pytest.raises(AttributeError, match=r"sums over all rows.*numpy.memmap or Dask"):
-        model.partial_fit
-
-
-# ---------------------------------------------------------------- failure
 
 
 class Lost(Exception):
@@ -426,80 +289,3 @@ def test_a_killed_worker_changes_nothing(step):
         assert set(client.run(os.getpid).values()) != set(pids.values())
     assert_allclose(there.history_["objective"], here.history_["objective"], rtol=1e-8)
     assert degrees(there, here) < 1e-3
-
-
-# ---------------------------------------------------------------- files, and memory
-
-
-class Watched:
-    """Rows of an array, and the order in which they are read: a slice of it reads nothing yet."""
-
-    def __init__(self, X, read, start=0):
-        self.X, self.read, self.start = X, read, start
-
-    def __len__(self):
-        return len(self.X)
-
-    def __getitem__(self, rows):
-        return Watched(self.X[rows], self.read, self.start + rows.start)
-
-    def __sub__(self, mean):
-        self.read += range(self.start, self.start + len(self.X))
-        return self.X - mean
-
-    dtype = property(lambda self: self.X.dtype)
-
-    def mean(self, axis, dtype):
-        return self.X.mean(axis=axis, dtype=dtype)
-
-
-@pytest.mark.parametrize("classes", [2, 10])
-def test_a_visit_reads_the_rows_once_and_in_order(classes):
-    """Whatever the classes, which are mixed in the file."""
-    X, y = table(50_000, 3, classes)
-    problem, W, read = FeatureProblem(X, class_gamma(y), Gaussian(2.0), features=8), np.eye(3), []
-    expected = problem.objective(W[:, :2])
-    vars(problem)["_rows"] = ArrayRows(Watched(problem.X, read), y, classes, n_jobs=1)
-    assert problem.objective(W[:, :2]) == pytest.approx(expected)
-    assert read == list(range(len(X)))
-
-
-def test_a_row_in_a_file_costs_at_most_32_bytes_of_memory(tmp_path):
-    """The difference of two numbers of rows, so that what does not grow drops out."""
-    most = {}
-    for n in (200_000, 600_000):
-        X, y = table(n, 4, 4)
-        np.save(tmp_path / "X.npy", X.astype("float32"))
-        del X
-        on_disk = np.load(tmp_path / "X.npy", mmap_mode="r")
-        tracemalloc.start()
-        SupervisedIKDR(1, **FIXED | {"tol": 1e-2, "random_features": 4}).fit(on_disk, y)
-        most[n] = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    assert (most[600_000] - most[200_000]) / 400_000 <= 32
-
-
-@pytest.mark.parametrize("balanced", [False, True])
-def test_gamma_by_class_is_gamma(balanced, rng, monkeypatch):
-    monkeypatch.setattr(class_sums, "FEATURE_CHUNK", 7)  # several, which hold other classes
-    y = np.sort(np.array(list("abc"))[rng.integers(0, 3, 30)])
-    ours, known = class_gamma(y, balanced), label_gamma(y, balanced)
-    assert_allclose(ours.to_dense(), known.to_dense(), atol=1e-14)
-    assert ours.norm_bound == pytest.approx(known.norm_bound) and ours.n == 30
-    rows = [3, 1, 20, 21]
-    assert_allclose(ours.on(rows).to_dense(), known.on(rows).to_dense(), atol=1e-14)
-    assert ours.astype("float32").to_dense().dtype == np.float32
-
-
-def test_a_block_may_hold_so_many_classes_and_no_more(monkeypatch):
-    monkeypatch.setattr(blocks, "MOST_CLASSES", 7)
-    X, _ = table(56)
-    held = lambda k: DaskRows(in_blocks(X, 56), in_blocks(np.arange(56) % k, 56), X.dtype).k
-    assert held(7) == 7
-    with pytest.raises(ValueError, match="y holds more than 7 classes"):
-        held(8)
-
-
-def test_the_codes_of_257_classes_fit_their_type():
-    codes, sizes = codes_of(np.arange(257), np.arange(257))
-    assert codes.tolist() == list(range(257)) and set(sizes) == {1}

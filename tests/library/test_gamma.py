@@ -1,4 +1,4 @@
-import itertools
+""""""
 
 import numpy as np
 import pytest
@@ -46,30 +46,6 @@ def test_a_gamma_of_any_weights_acts_as_its_matrix(rng):
     assert_allclose(gamma @ V, expected @ V, atol=1e-13)
     assert_allclose((3 * gamma).to_dense(), 3 * expected, atol=1e-14)
     assert_allclose(as_gamma(expected).to_dense(), expected, atol=1e-14)
-
-
-def test_biased_hsic_is_the_squared_norm_of_the_cross_covariance(rng):
-    A, B = rng.standard_normal((9, 3)), rng.standard_normal((9, 2))
-    covariance = np.cov(A.T, B.T)[:3, 3:]
-    assert_allclose(hsic(A @ A.T, B @ B.T), np.sum(covariance**2), rtol=1e-12)
-
-
-def test_unbiased_hsic_is_the_mean_over_ordered_quadruples(rng):
-    """Definition of the U-statistic, by enumerating all quadruples of distinct samples."""
-    n = 6
-    A, B = rng.standard_normal((2, n, n))
-    K, L = A @ A.T, B @ B.T
-    total, quadruples = 0.0, list(itertools.permutations(range(n), 4))
-    for i, j, q, r in quadruples:
-        total += K[i, j] * (L[i, j] + L[q, r] - 2 * L[i, q])
-    assert_allclose(hsic(K, L, estimator="unbiased"), total / len(quadruples), rtol=1e-12)
-
-
-def test_normalised_hsic_bounds(rng):
-    A = rng.standard_normal((8, 3))
-    K = A @ A.T
-    assert_allclose(normalized_hsic(K, 5 * K + 2), 1, rtol=1e-12)
-    assert 0 < normalized_hsic(K, np.arange(8) % 2) < 1
 
 
 @pytest.mark.parametrize(
@@ -160,9 +136,6 @@ def test_useless_or_ambiguous_guidance_is_refused():
     with pytest.warns(DataConversionWarning):
         column = guidance_gamma(y[:, None], 1.0)
     assert_allclose(column.F, guidance_gamma(y, 1.0).F)
-
-
-# ---------------------------------------------------------------- classes of unequal size
 
 
 @pytest.mark.parametrize("sizes", [(3, 3), (1, 1, 3), (5, 2, 7, 1)])

@@ -1,3 +1,5 @@
+""""""
+
 from functools import partial
 
 import numpy as np
@@ -60,9 +62,6 @@ def test_the_order_and_the_number_of_new_samples_do_not_matter(seed):
 @pytest.fixture(scope="module")
 def network(wine):
     return grown_by_training().fit(*wine)
-
-
-# ---------------------------------------------------------------- the sequence
 
 
 CASES = {
@@ -162,47 +161,6 @@ def test_hsic_does_not_fall_where_sigma_maximises_it():
     assert falls["normalized_hsic"] < -0.1 and falls[None] > -0.02
 
 
-@pytest.mark.slow
-def test_sharper_ridges_are_used_only_where_needed(wine):
-    assert grown_by_training().fit(*wine).ridge_ == np.inf
-    X, y = CASES["cancer"]()
-    smooth = grown_by_training(ridges=(np.inf,))
-    with pytest.warns(ConvergenceWarning, match="below threshold"):
-        smooth.fit(X, y)
-    assert not smooth.converged_
-    # 1e-3 is the least gain of a layer that does not pass the threshold
-    assert len(smooth.layers_) < 12 and np.all(np.diff(smooth.history_["agreement"]) >= 1e-3)
-    sharp = grown_by_training(ridges=(np.inf, 1e-8)).fit(X, y)
-    assert sharp.ridge_ == 1e-8 and sharp.converged_
-
-
-def test_the_fallback_never_lowers_hsic():
-    """(6.3) with a wide bandwidth: numerator as before, denominator no larger."""
-    X, y = CASES["noise"]()
-    solver = layer_solver(y)
-    Z, kernel = X - X.mean(axis=0), Gaussian(1.0)
-    for _ in range(4):
-        _, R, _ = solver.lift(Z, kernel)
-        before = solver.score(gram(kernel, Z))
-        W = solver.start(R, np.inf)
-        sigma, hsic = solver.bandwidth(R @ W)
-        # the widest bandwidth searched is a hundred times the rms distance: linear to 1e-4
-        assert hsic >= before - 1e-4
-        Z, kernel = R @ W, Gaussian(sigma)
-
-
-def test_interpolation_at_ridge_zero():
-    X, y = CASES["adversarial"]()
-    solver = layer_solver(y)
-    _, R, _ = solver.lift(X, Gaussian(0.02))
-    Z = R @ solver.start(R, 1e-10)
-    spread = [np.ptp(Z[y == c]) for c in (0, 1)]
-    assert max(spread) < 1e-3 * abs(Z[y == 0].mean() - Z[y == 1].mean())
-
-
-# ---------------------------------------------------------------- layers
-
-
 def test_layers_are_orthonormal_in_feature_space(wine, network):
     X, _ = wine
     first = network.layers_[0]
@@ -258,9 +216,6 @@ def test_width_is_kept(wine, width):
     assert {layer.W.shape[1] for layer in found.layers_} == {width}
 
 
-# ---------------------------------------------------------------- predictions
-
-
 def test_prediction_is_the_nearest_class_mean_by_angle(wine, network):
     X, y = wine
     K = network.gram(X)
@@ -271,18 +226,12 @@ def test_prediction_is_the_nearest_class_mean_by_angle(wine, network):
     assert np.array_equal(network.predict(X), cosines.argmax(axis=1))
 
 
-# ---------------------------------------------------------------- what is measured
-
-
 def test_alignment_is_normalised_hsic(rng):
     Z, y = rng.standard_normal((40, 3)), rng.integers(0, 3, 40)
     for sigma in (0.05, 1.0, 20.0):
         K = gram(Gaussian(sigma), Z)
         assert Alignment(label_gamma(y))(K) == pytest.approx(normalized_hsic(K, y), rel=1e-7)
     assert Alignment(label_gamma(y))(np.ones((40, 40))) == 0
-
-
-# ---------------------------------------------------------------- bad input
 
 
 @pytest.mark.parametrize(
@@ -302,14 +251,6 @@ def test_bad_input(change, message, rng):
         grown_by_training(**given["options"]).fit(given["X"], given["y"])
 
 
-@pytest.mark.parametrize("ridges", [(), (0.0,), (1, -1), (-1, 1), (np.nan, 1), (1, np.nan)])
-def test_each_ridge_is_looked_at(ridges, rng):
-    """One that is not above 0 is refused wherever it stands."""
-    X, y = rng.standard_normal((20, 3)), np.arange(20) % 2
-    with pytest.raises(ValueError, match="ridges must be numbers above 0"):
-        grown_by_training(ridges=ridges).fit(X, y)
-
-
 def test_rows_that_coincide_but_differ_in_class_are_named(rng):
     X, y = rng.standard_normal((20, 2)), np.arange(20) % 2
     X[7] = X[2]
@@ -321,9 +262,6 @@ def test_rows_that_coincide_but_differ_in_class_are_named(rng):
 def test_a_layer_that_is_not_there(network, wine):
     with pytest.raises(ValueError, match="from 1 to"):
         network.images(wine[0], layer=99)
-
-
-# ---------------------------------------------------------------- rows that coincide
 
 
 @pytest.mark.parametrize(("n", "d"), [(20, 5), (60, 20)])
@@ -352,9 +290,6 @@ def test_equal_rows_have_exactly_equal_images(early, random_features, n, rng):
     for l in range(1, len(found.layers_) + 1):
         assert np.array_equal(found.images(X, l)[again], found.images(X, l)[first])
     assert np.array_equal(found._points[again], found._points[first])
-
-
-# ---------------------------------------------------------------- columns that add nothing
 
 
 @pytest.mark.parametrize("options", [{}, dict(n_components=3), dict(early_stopping=False)])
@@ -404,9 +339,6 @@ def test_more_components_than_directions_are_refused_as_by_others(early, rng):
             estimator.set_params(n_components=3).fit(X, y)
         said.append(str(caught.value))
     assert said[0] == said[1]
-
-
-# ---------------------------------------------------------------- units
 
 
 @pytest.mark.parametrize("early", [False, True])

@@ -1,3 +1,5 @@
+""""""
+
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +12,6 @@ from numpy.testing import assert_allclose
 from ismlit.gamma import label_gamma
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian, Kernel, Polynomial, RelativeGaussian
-from ismlit.objectives.parts import as_problem
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism
 
@@ -241,12 +242,3 @@ def test_phi_0_that_cancels_is_exactly_zero(dtype, rng):
     assert Problem(points, label_gamma(np.arange(160) < 70), Gaussian(1.0)).phi_0().any()
     with pytest.warns(UserWarning, match="starting from PCA"):
         ism(points, problem.gamma, problem.kernel, 2, tol=1e-3)
-
-
-def test_a_problem_brings_its_own_parts(rng):
-    problem = random_problem("gaussian", rng)
-    assert as_problem(problem) is problem
-    with pytest.raises(ValueError, match="its own gamma, kernel, ridge and random features"):
-        as_problem(problem, problem.gamma)
-    direct = ism(problem, q=2)
-    assert_allclose(ism(problem, q=2).W, direct.W, atol=1e-6)

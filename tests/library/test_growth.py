@@ -1,22 +1,20 @@
+""""""
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.linalg import subspace_angles
 from sklearn.preprocessing import scale
 
 from ismlit import datasets
 from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.network.growth import Candidate, Growth, Plan, follow, grow
-from ismlit.estimators.network.layers import Centred, GramColumns, Recipe, Waves
+from ismlit.estimators.network.layers import Centred, Recipe
 from ismlit.estimators.network.ridge import (
-    RidgeDirections,
     RowsLayerSolver,
     hold_out,
     spread_rows,
 )
 from ismlit.grams import gram
-from ismlit.kernels import Gaussian
-from ismlit.objectives.features import even_frequencies
 
 
 @pytest.fixture
@@ -24,9 +22,6 @@ def spiral():
     """Three arms in the plane of the first two columns; ten more columns are noise."""
     X, y = datasets.make_spiral(450, random_state=0)
     return np.hstack([scale(X), np.random.default_rng(0).standard_normal((450, 10))]), y
-
-
-# ---------------------------------------------------------------- rows
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -53,42 +48,6 @@ def test_every_class_is_held_out_and_kept(share):
     assert counts[0] == 0 and counts[1] == 1
     assert abs(counts[2] - 10 * share) <= 0.5 and abs(counts[3] - 40 * share) <= 0.5
     assert set(index[~held]) == {0, 1, 2, 3}
-
-
-# ---------------------------------------------------------------- a further layer
-
-
-@pytest.mark.parametrize("ridge", [np.inf, 10.0, 0.1, 1e-6])
-@pytest.mark.parametrize("exact", [True, False])
-def test_directions_are_those_of_ridge_discriminant_analysis(exact, ridge, rng):
-    """Against features formed in full, and the solution written as the text has it."""
-    Z, F = rng.standard_normal((40, 3)), np.eye(3)[np.arange(40) % 3]
-    kernel = Gaussian(1.5)
-    if exact:
-        features = GramColumns(Z, kernel)
-        values, V = np.linalg.eigh(gram(kernel, Z))
-        R = V * np.sqrt(np.maximum(values, 0))
-    else:
-        features = Waves(even_frequencies(3, 25, 0) / 1.5)
-        R = features(Z)
-    R = R - R.mean(axis=0)
-    C = R.T @ R
-    A = R.T @ (F - F.mean(axis=0))
-    if np.isfinite(ridge):
-        A = np.linalg.solve(C + ridge * np.linalg.eigvalsh(C)[-1] * np.eye(len(C)), A)
-    W, images = RidgeDirections(features, Z, F)(ridge)
-    expected = np.linalg.svd(A, full_matrices=False)[0][:, :2]
-    assert_allclose(features(Z) @ W, images, atol=1e-10)
-    images = images - images.mean(axis=0)
-    assert images.shape == (40, 2)  # the rank of centred indicators
-    assert subspace_angles(images, R @ expected).max() < 1e-5
-    metric = gram(kernel, Z) if exact else np.eye(len(W))
-    assert_allclose(W.T @ metric @ W, np.eye(2), atol=1e-6)
-    other = np.linalg.svd(R.T @ rng.standard_normal((40, 2)), full_matrices=False)[0]
-    assert subspace_angles(images, R @ other).max() > 0.1  # not any two directions would do
-
-
-# ---------------------------------------------------------------- growth
 
 
 class Scripted(Growth):
