@@ -44,6 +44,8 @@ ALSO = {
 """What a reader asks for in words that a section does not have."""
 NOT_READ = "pre, script, style, summary, button, figcaption, table, .cell_input, .claim, .turning"
 NOT_READ += ", .headerlink, div.math"
+LONG = re.compile(r"<(pre|script|style|svg|table)\b(?:(?!<\1\b).)*?</\1>", re.DOTALL)
+"""What is long and not read, the innermost first: it is not worth being parsed."""
 GREEK_LETTER = re.compile(rf"\\({'|'.join(GREEK)})(?![a-zA-Z])")
 
 
@@ -73,6 +75,8 @@ def words_of(section):
 def sections(page, markup):
     """Records of a page's sections: address, title of the page, heading, prose."""
     article = markup[markup.index("<article") : markup.index("</article>")]
+    while (shorter := LONG.sub("", article)) != article:  # a table may stand in another
+        article = shorter
     soup = BeautifulSoup(article, "html.parser")
     found, title = [], ""
     for section in soup.find_all("section", id=True):
