@@ -1,9 +1,7 @@
 """Whole solves against other ways to climb J, from one start: when are they as high as ours?"""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partialmethod
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from ismlit_book.experiments.scaling import make_classes
@@ -14,6 +12,8 @@ from sklearn.preprocessing import scale
 
 from ismlit.bandwidth import as_kernel
 from ismlit.gamma import label_gamma
+from ismlit.objectives.landmarks import conditional_problem
+from ismlit.objectives.pairs import Count
 from ismlit.objectives.plain import Problem
 from ismlit.solvers.ism import ism
 from ismlit.solvers.starts import starting_point
@@ -24,13 +24,14 @@ HIGHER = 1e-5  # An end that is higher by more than this share is another maximu
 SLOWEST = 40  # A method is stopped after so many times our time.
 
 
-def case(load, q, rule="projected", kernel="gaussian"):
-    """A maker of a problem: samples, components, how the bandwidth is chosen, and the kernel."""
+def case(load, q, rule="projected", kernel="gaussian", ridge=np.inf):
+    """A maker of a problem: samples, components, rule of the bandwidth, kernel, and ridge."""
 
     def made():
         X, y = load()
         X = scale(X[:, X.std(axis=0) > 0])
-        return Problem(X, label_gamma(y), as_kernel(kernel, X, rule, q)), q
+        parts = X, label_gamma(y), as_kernel(kernel, X, rule, q)
+        return Problem(*parts) if ridge == np.inf else conditional_problem(*parts, ridge), q
 
     return made
 
@@ -52,6 +53,10 @@ CASES = {
     "multiquadratic, digits, q = 3": case(toy("digits"), 3, kernel="multiquadratic"),
     "digits at the median, q = 10": case(toy("digits"), 10, "median"),
     "200 x 2000 at the median, q = 3": case(classes(200, 2000, 4), 3, "median"),
+    "wine, q = 2, ridge .01": case(toy("wine"), 2, ridge=0.01),
+    "cancer, q = 2, ridge .01": case(toy("breast_cancer"), 2, ridge=0.01),
+    "digits, q = 5, ridge .01": case(toy("digits"), 5, ridge=0.01),
+    "200 x 2000, q = 3, ridge .01": case(classes(200, 2000, 4), 3, ridge=0.01),
 }
 
 
@@ -81,20 +86,22 @@ class Watch:
         return next((now for now, J in self.seen if J >= height), np.inf)
 
 
-@dataclass(frozen=True, eq=False)
-class Watched(Problem):
-    """A problem that notes every J that is asked of it."""
+def watched(problem, note):
+    """The problem, anew, with `note` called at every J that is asked of it or of its parts."""
+    kind = type(problem)
 
-    note: Callable | None = None
+    def noted(name):
+        def ask(self, W):
+            answer = getattr(kind, name)(self, W)
+            note(answer[0] if isinstance(answer, tuple) else answer, W.shape[1])
+            return answer
 
-    def _noted(self, ask, W):
-        found = ask(self, W)
-        self.note(found[0] if isinstance(found, tuple) else found, W.shape[1])
-        return found
+        return ask
 
-    objective = partialmethod(_noted, Problem.objective)
-    objective_and_phi = partialmethod(_noted, Problem.objective_and_phi)
-    objective_and_gradient = partialmethod(_noted, Problem.objective_and_gradient)
+    names = "objective", "objective_and_phi", "objective_and_gradient"
+    Watched = type("Watched", (kind,), {name: noted(name) for name in names})
+    parts = {part.name: getattr(problem, part.name) for part in fields(kind) if part.init}
+    return Watched(**parts | dict(count=Count()))
 
 
 def conjugate_gradients(problem, q, init):
@@ -142,12 +149,13 @@ WAYS = {
 def climbed(way, problem, q, limit=np.inf):
     """What a way saw from the Taylor start, which belongs to its time."""
     watch = Watch(q, limit)
-    watched = Watched(problem.X, problem.gamma, problem.kernel, note=watch.note)
+    copy = watched(problem, watch.note)
     try:
         if way == OURS:
-            ism(watched, q=q)
+            ism(copy, q=q)
         else:
-            WAYS[way](watched, q, starting_point(watched, q, "taylor"))
+            start = starting_point(copy, q, "taylor")
+            WAYS[way](copy.near(start), q, start)
     except TooSlow:
         watch.stopped = True
     return watch
