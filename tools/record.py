@@ -95,8 +95,20 @@ def checked_on():
     return {i: [*dict.fromkeys(pages)] for i, pages in found.items()}
 
 
+def brief(text, length=90):
+    """The beginning of a sentence of the ledger, as Markdown, cut between words or formulas."""
+    shown, left = "", length
+    for piece in pieces(text):
+        if len(piece.text) > left:
+            words = "" if piece.kind == "tex" else piece.text[:left].rpartition(" ")[0]
+            return f"{shown}{escaped(words)}".rstrip(" ,;:(") + " …"
+        shown += f"${piece.tex}$" if piece.kind == "tex" else escaped(piece.text)
+        left -= len(piece.text)
+    return shown
+
+
 def items(page):
-    """The table of a section's items; neighbours that are alike share a row."""
+    """The table of a section's items; more than four neighbours that are alike share a row."""
     here = lambda claim: (
         section(claim.where) == page
         or (section(claim.where) is None and page in checked_on().get(claim.id, []))
@@ -104,10 +116,12 @@ def items(page):
     rows = groupby(filter(here, ledger().values()), key=lambda c: (c.verdict, _evidence(c, page)))
     lines = [ITEMS]
     for (verdict, evidence), claims in rows:
-        names = [escaped(title(claim.id)) for claim in claims]
-        if len(names) > 4:
-            names = [f"{names[0]} to {names[-1]} ({len(names)} items)"]
-        lines.append(f"| {', '.join(names)} | {SIGNS[verdict]} {verdict} | {evidence} |")
+        claims = list(claims)
+        words = [f"**{escaped(title(claim.id))}** {brief(claim.says)}" for claim in claims]
+        if len(claims) > 4:
+            first, last = (escaped(title(claims[k].id)) for k in (0, -1))
+            words = [f"**{first} to {last}** ({len(claims)} items)"]
+        lines += [f"| {item} | {SIGNS[verdict]} {verdict} | {evidence} |" for item in words]
     return "\n".join(lines)
 
 

@@ -31,7 +31,8 @@ ALSO = {
     "book/howto/leak.html": "overfitting",
     "book/howto/classify.html": "predict the labels of new samples",
     "book/howto/chance.html": "a permutation test, a p-value, is my result significant, "
-    "significance, conditional independence given another variable",
+    "significance",
+    "book/howto/chance.html#given-the-clinic": "conditional independence given another variable",
     "book/howto/columns.html": "which columns matter most, feature selection, variable importance",
     "book/howto/large.html": "speed, slow, out of memory",
     "book/howto/serve.html": "export a model, deployment",
@@ -43,7 +44,7 @@ ALSO = {
 }
 """What a reader asks for in words that a section does not have."""
 NOT_READ = "pre, script, style, summary, button, figcaption, table, .cell_input, .claim, .turning"
-NOT_READ += ", .headerlink, div.math"
+NOT_READ += ", .headerlink, div.math, form, label, select"
 LONG = re.compile(r"<(pre|script|style|svg|table)\b(?:(?!<\1\b).)*?</\1>", re.DOTALL)
 """What is long and not read, the innermost first: it is not worth being parsed."""
 GREEK_LETTER = re.compile(rf"\\({'|'.join(GREEK)})(?![a-zA-Z])")

@@ -32,4 +32,19 @@
     chapters.get(name).append(item);
     if (item.matches(".current")) chapters.get(name).parentElement.open = true;
   }
+
+  // A page without one above it stands in its group; the sidebar shows where it is.
+  const here = [...document.querySelectorAll(".bd-links li.current > a")].at(-1);
+  const crumbs = document.querySelectorAll("ul.bd-breadcrumbs > li");
+  if (here && crumbs.length === 2) {
+    const above = document.createElement("li");
+    above.className = "breadcrumb-item";
+    above.textContent = here.closest(".bd-links ul.bd-sidenav:not(li ul)").previousElementSibling.textContent;
+    crumbs[1].before(above);
+  }
+  window.addEventListener("load", () => {
+    const sidebar = here?.closest(".bd-sidebar-primary");
+    const { top, bottom } = here?.getBoundingClientRect() ?? {};
+    if (sidebar && (top < 60 || bottom > innerHeight)) sidebar.scrollTop += top - innerHeight / 2;
+  });
 })();

@@ -252,7 +252,7 @@ class Cell {
     if (!this.results.length) this.output.replaceChildren();
     const failed = this.results.some(result => result.kind === "error");
     this.hasRun = true;
-    this.mark(failed ? "failed" : "ran", failed ? "stopped" : `ran here in ${seconds(time)}`);
+    this.mark(failed ? "failed" : "ran", failed ? "ended with an error" : `ran here in ${seconds(time)}`);
     return failed;
   }
 }
@@ -395,7 +395,8 @@ function receive(message) {
 function end(state, words) {
   dismiss();
   for (const cell of queue) cell.mark("", "not run");
-  running?.mark(running.results.length ? "" : "stale", "not run"); // what is below is of another run
+  for (const cell of cells.filter(cell => cell.hasRun)) cell.mark("stale", "its variables are gone");
+  running?.mark(running.results.length ? "" : "stale", "stopped: Python’s variables are gone");
   for (const cell of cells) cell.hasRun = false;
   [worker, isReady, isStarting, queue, running] = [null, false, false, [], null];
   count = { ran: 0, failed: 0 };

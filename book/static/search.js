@@ -133,7 +133,7 @@ function showFound(question, output, root = "") {
   status.className = "search-summary";
   if (!asked.length) status.textContent = "What are you looking for?";
   else if (!found.length) status.textContent = `Nothing in the book is about “${question}”.`;
-  else status.textContent = `${found.length} for “${question}”:`;
+  else status.textContent = `${found.length > 50 ? "The best of " : ""}${found.length} for “${question}”:`;
   const list = records => {
     const made = document.createElement("ul");
     made.className = "search";

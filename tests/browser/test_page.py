@@ -256,7 +256,7 @@ def test_the_front_page_counts_what_the_ledger_does(visit):
     tab = visit("book/intro.html", PHONE)
     words = tab.locator(".verdict-counts").inner_text()
     theirs, ours = told_apart()
-    assert f"{len(theirs)} claims" in words and f"of {len(ours)} that this edition adds" in words
+    assert f"{len(theirs)} claims" in words and f"{len(ours)} of this edition's own" in words
     for verdict, number in counts(theirs).items():
         assert f"{number} {verdict}" in words
     widths = tab.locator(".verdict-bar > span").evaluate_all(

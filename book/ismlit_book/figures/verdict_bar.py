@@ -60,7 +60,7 @@ class VerdictBar:
             for verdict, number in counts(theirs).items()
         )
         own = ", ".join(f"{number} {verdict}" for verdict, number in counts(ours).items())
-        words += f"<span>and of {len(ours)} that this edition adds {own}</span>"
+        words += f"<span>and {len(ours)} of this edition's own: {own}</span>"
         style = "display: flex; flex-wrap: wrap; gap: 0.1em 0.9em; margin: 0.3em 0 0"
         return (
             f'<div class="verdict-counts"><b>{len(theirs)} claims</b>{bar(theirs)}'
