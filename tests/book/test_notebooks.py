@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from ismlit_book.record.ledger import VERDICTS, ledger, title
+from ismlit_book.record.ledger import VERDICTS, Sentence, ledger, title
 from ismlit_book.record.slices import checked
 
 from tools import record
@@ -518,3 +518,16 @@ def a_check_stands_below_its_statement(path, notebook):
 def test_every_section_of_the_thesis_has_a_page():
     wanted = {record.section(claim.where) for claim in ledger().values()} - {None}
     assert wanted <= {path.stem for path in RECORD}
+
+
+@pytest.mark.parametrize(
+    "said, length, shown",
+    [
+        ("The projectors converge.", 24, "The projectors converge."),
+        ("It has $Phi W = W Lambda$ and *more*.", 33, r"It has $\Phi W = W \Lambda$ and …"),
+        ("It has $Phi W = W Lambda$ and *more*.", 12, "It has …"),
+        ("It is so (by the rule).", 14, "It is so …"),
+    ],
+)
+def test_the_beginning_of_a_statement_ends_between_words_or_formulas(said, length, shown):
+    assert record.brief(Sentence(said), length) == shown
