@@ -101,7 +101,8 @@ def brief(text, length=90):
     for piece in pieces(text):
         if len(piece.text) > left:
             words = "" if piece.kind == "tex" else piece.text[:left].rpartition(" ")[0]
-            return f"{shown}{escaped(words)}".rstrip(" ,;:(") + " …"
+            closed = re.sub(r"\([^)]*$", "", f"{shown}{escaped(words)}")
+            return closed.rstrip(" ,;:") + " …"
         shown += f"${piece.tex}$" if piece.kind == "tex" else escaped(piece.text)
         left -= len(piece.text)
     return shown
