@@ -53,8 +53,9 @@ function concepts(question) {
   });
 }
 
-// The more of the question's words a record has, the higher; its own words count double.
-function search(question) {
+// The more of the question's words a record has, the higher; its own words count double. Where nothing has
+// them, words that differ by two letters in eight are tried.
+function search(question, fuzzy = 0.15) {
   const asked = concepts(question);
   if (!asked.length) return [];
   // "Theorem 5.2", "thm 5.2" and "thm-5.2" are one name, "(5.2)" that of an equation
@@ -69,7 +70,7 @@ function search(question) {
       const options = {
         boost: { title: 3, heading: 2, also: 4 },
         prefix: word.length > 3,
-        fuzzy: word.length > 5 && !/\d/.test(word) ? 0.15 : false,
+        fuzzy: word.length > 5 && !/\d/.test(word) ? fuzzy : false,
         processTerm: term => term,
         tokenize: text => [text],
       };
@@ -88,6 +89,7 @@ function search(question) {
     const weight = named ? NAMED : whole * (WEIGHT[record.kind] ?? 1);
     return { ...record, named, score: weight * sum * (hits / asked.length) ** 3 };
   });
+  if (!found.length && fuzzy < 0.25) return search(question, 0.25);
   const count = {};
   return found
     .sort((a, b) => b.score - a.score)

@@ -985,6 +985,7 @@ ASKED = {
     "ISM": "ch5/iteration",
     "conditional independence": "howto/chance",
     "missing values": "howto/table",
+    "bandwidht": "howto/choose",
 }
 
 

@@ -10,14 +10,14 @@ from ismlit_book.record.ledger import ledger, title
 
 from tools.toc import pages
 
-ROW = re.compile(r"(<p>([^<]*)</p></td>(?:(?!</tr>).)*?<p>)below(?=[,<])", re.DOTALL)
+ROW = re.compile(r"(<p><strong>([^<]*)</strong>(?:(?!</tr>).)*?<p>)below(?=[,<])", re.DOTALL)
 MARK = re.compile(r'id="check-([^"]+)"')
 
 
 def linked(text):
     """A page whose rows lead to their evidence, as far as it is on the page.
 
-    >>> row = '<tr><td><p>(5.2)</p></td><td><p>holds</p></td><td><p>below</p></td></tr>'
+    >>> row = '<tr><td><p><strong>(5.2)</strong> W</p></td><td><p>holds</p></td><td><p>below</p></td></tr>'
     >>> '<a href="#check-eq-5.2">below</a>' in linked(row + '<div id="check-eq-5.2">')
     True
     >>> linked(row) == row
@@ -26,7 +26,7 @@ def linked(text):
     checked = {title(claim): claim for claim in MARK.findall(text) if claim in ledger()}
 
     def row(found):
-        names = re.split(r", | to ", found[2])
+        names = found[2].split(" to ")
         place = next((checked[name] for name in names if name in checked), None)
         return f'{found[1]}<a href="#check-{place}">below</a>' if place else found[0]
 
