@@ -316,8 +316,8 @@ def as_bandwidth(bandwidth, X, q=None, rank=None, sample_weight=None):
         If it is none of the three.
     """
     if isinstance(bandwidth, str) and bandwidth in DISTANCES:
-        how = dict(max_samples=MEDIAN_SUBSAMPLE, sample_weight=sample_weight)
-        return DISTANCES[bandwidth](X, q, rank, **how)
+        options = dict(max_samples=MEDIAN_SUBSAMPLE, sample_weight=sample_weight)
+        return DISTANCES[bandwidth](X, q, rank, **options)
     bandwidth = bandwidth(X) if callable(bandwidth) else bandwidth
     if isinstance(bandwidth, Real) and not isinstance(bandwidth, bool):
         return float(bandwidth)

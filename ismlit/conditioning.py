@@ -217,8 +217,8 @@ def _gaussian_factor(A, scale, rng, tol):
     kernel = Gaussian(scale * median_distance(A, max_samples=MEDIAN_SUBSAMPLE))
     some = A if len(A) <= LANDMARKS else A[rng.permutation(len(A))[:LANDMARKS]]
     sizes, vectors = eigh(gram(kernel, some))
-    kept = np.flatnonzero(sizes > tol * sizes[-1])[::-1]
-    return gram(kernel, A, None, some) @ (vectors[:, kept] / np.sqrt(sizes[kept]))
+    is_nonzero = np.flatnonzero(sizes > tol * sizes[-1])[::-1]
+    return gram(kernel, A, None, some) @ (vectors[:, is_nonzero] / np.sqrt(sizes[is_nonzero]))
 
 
 class _Ridge:
@@ -232,8 +232,10 @@ class _Ridge:
             F = _gaussian_factor(Z, scale, rng, 1e-7)
             F -= self.linear @ (self.linear.T @ F)
             sizes, vectors = eigh(F.T @ F)
-            kept = sizes > 1e-8 * sizes[-1]
-            self.curved.append((F @ (vectors[:, kept] / np.sqrt(sizes[kept])), sizes[kept]))
+            is_nonzero = sizes > 1e-8 * sizes[-1]
+            self.curved.append(
+                (F @ (vectors[:, is_nonzero] / np.sqrt(sizes[is_nonzero])), sizes[is_nonzero])
+            )
 
     def residuals(self, Y):
         """Of every column (n, m) what the fit with the least leave-one-out error leaves."""

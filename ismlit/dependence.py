@@ -157,13 +157,13 @@ def normalized_hsic(K: Any, L: Any, *, estimator: str = "biased") -> float:
             raise ConstantKernelError(
                 "normalised HSIC is undefined: one of the Gram matrices is constant"
             )
-    own = hsic(K, K, estimator=estimator), hsic(L, L, estimator=estimator)
-    if min(own) <= 0:
+    squares = hsic(K, K, estimator=estimator), hsic(L, L, estimator=estimator)
+    if min(squares) <= 0:
         raise ConstantKernelError(
-            f"the unbiased HSIC of a matrix with itself is {min(own):.3g}, which cannot be a "
+            f"the unbiased HSIC of a matrix with itself is {min(squares):.3g}, which cannot be a "
             "divisor: take more rows or a wider kernel"
         )
-    return hsic(K, L, estimator=estimator) / np.sqrt(own[0] * own[1])
+    return hsic(K, L, estimator=estimator) / np.sqrt(squares[0] * squares[1])
 
 
 def cka(X: Any, Z: Any, *, kernel: Any = None, estimator: str = "unbiased") -> float:

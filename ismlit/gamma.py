@@ -139,8 +139,8 @@ class Gamma:
         array of shape (m, m)
             The product.
         """
-        seen = self.F.T @ V
-        return seen.T @ (self.s[:, None] * seen)
+        images = self.F.T @ V
+        return images.T @ (self.s[:, None] * images)
 
     def on(self, rows: slice | np.ndarray) -> Gamma:
         """Return the Gamma of some of the samples.
@@ -291,8 +291,8 @@ class DenseGamma:
             The eigenvalues.
         """
         s, F = eigh(self.array)
-        kept = np.abs(s) > 1e-6 * np.abs(s).max()
-        return F[:, kept], s[kept]
+        is_nonzero = np.abs(s) > 1e-6 * np.abs(s).max()
+        return F[:, is_nonzero], s[is_nonzero]
 
     def astype(self, dtype: DTypeLike) -> DenseGamma:
         """Return the same Gamma in another floating-point type.
@@ -561,8 +561,8 @@ def response_gamma(
     evenly = np.linspace(0, len(landmarks) - 1, taken).astype(int)
     kernel = partial(rbf_kernel, Y=landmarks[evenly], gamma=1 / (2 * sigma**2))
     values, vectors = eigh(kernel(landmarks[evenly]))
-    kept = values > 1e-12 * values[-1]
-    F = centre(kernel(y) @ (vectors[:, kept] / np.sqrt(values[kept])), w)
+    is_nonzero = values > 1e-12 * values[-1]
+    F = centre(kernel(y) @ (vectors[:, is_nonzero] / np.sqrt(values[is_nonzero])), w)
     _, sizes, right = svd(np.sqrt(w)[:, None] * F, full_matrices=False)
     F = w[:, None] * (F @ right[sizes**2 > tol * sizes[0] ** 2].T)
     return Gamma(F, np.ones(F.shape[1]))

@@ -91,9 +91,9 @@ def beta_slope_factors(kind: str, Z: np.ndarray, U: np.ndarray) -> tuple[np.ndar
     """
     if kind == "inner":
         return np.hstack([Z, U]), np.hstack([U, Z])
-    own = 2 * np.einsum("ij,ij->i", Z, U)[:, None]
-    ones = np.ones_like(own)
-    return np.hstack([-2 * Z, -2 * U, own, ones]), np.hstack([U, Z, ones, own])
+    products = 2 * np.einsum("ij,ij->i", Z, U)[:, None]
+    ones = np.ones_like(products)
+    return np.hstack([-2 * Z, -2 * U, products, ones]), np.hstack([U, Z, ones, products])
 
 
 def squared_distances(Z: np.ndarray) -> np.ndarray:
@@ -210,13 +210,13 @@ def gram(
     X = np.asarray(X)
     project = lambda A: A if W is None else A @ W
     mean = X.mean(axis=0)  # differences do not see it, and round less without it
-    seen = {
+    arguments = {
         "inner": (project(X), project(X if X2 is None else X2)),
         "difference": (project(X - mean), project((X if X2 is None else X2) - mean)),
     }
     total: Any = 0
     for weight, part in kernel.terms():
-        beta = betas(part.pairs, *seen[part.pairs])
+        beta = betas(part.pairs, *arguments[part.pairs])
         if X2 is None and part.pairs == "difference":
             np.fill_diagonal(beta, 0)
         u = part.scale(len(X))

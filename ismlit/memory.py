@@ -36,14 +36,14 @@ def memory_limit() -> int:
     return min(limit for limit in limits if limit > 0)
 
 
-def require_memory(who: str, cure: str, n: int, copies: int, itemsize: int = 8) -> None:
+def require_memory(who: str, advice: str, n: int, copies: int, itemsize: int = 8) -> None:
     """Refuse n x n arrays that this machine cannot hold, before it would end the process.
 
     Parameters
     ----------
     who : str
         What needs them.
-    cure : str
+    advice : str
         What the user can do.
     n : int
         The number of rows.
@@ -66,7 +66,7 @@ def require_memory(who: str, cure: str, n: int, copies: int, itemsize: int = 8) 
     if needed > limit:
         raise MemoryError(
             f"{who} keeps {copies} array{'s' * (copies > 1)} of n x n numbers, which take "
-            f"{needed / 2**30:.3g} GiB for n = {n}, and there are {limit / 2**30:.3g} GiB: {cure}"
+            f"{needed / 2**30:.3g} GiB for n = {n}, and there are {limit / 2**30:.3g} GiB: {advice}"
         )
 
 

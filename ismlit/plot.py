@@ -115,17 +115,17 @@ def plot_projection(
     drawn_by = np.zeros(len(targets))
     drawn_by[known] = values if continuous else codes
     first = [len(parts[0][0])]
-    for (points, _, style), own, sure in zip(
+    for (points, _, style), hue, sure in zip(
         parts, np.split(drawn_by, first), np.split(known, first)
     ):
         if continuous:
             limits: Any = dict(vmin=values.min(), vmax=values.max(), cmap="viridis")
             drawn = ax.scatter(
-                points[sure, 0], points[sure, 1], 14, own[sure], alpha=0.8, **limits, **style
+                points[sure, 0], points[sure, 1], 14, hue[sure], alpha=0.8, **limits, **style
             )
         for k, name in enumerate(words):
             label = None if style or y is None else _shown(name)
-            here = sure & (own == k)
+            here = sure & (hue == k)
             ax.scatter(
                 points[here, 0], points[here, 1], 14, alpha=0.7, label=label, **look(k), **style
             )
@@ -334,13 +334,15 @@ def named(labels, names=None):
                 f"for {[*names]}"
             )
         return {label: names[label] for label in labels}
-    given, own = (list(map(str, words)) for words in (labels if names is None else names, labels))
-    if len(given) != len(own) or (given != own and sorted(given) == sorted(own)):
+    shown, classes = (
+        list(map(str, words)) for words in (labels if names is None else names, labels)
+    )
+    if len(shown) != len(classes) or (shown != classes and sorted(shown) == sorted(classes)):
         raise ValueError(
-            f"names must be one for each label, in their sorted order, {own}, got {given}: leave "
-            "them out, or give a dict from label to name"
+            f"names must be one for each label, in their sorted order, {classes}, got {shown}: "
+            "leave them out, or give a dict from label to name"
         )
-    return dict(zip(labels, given))
+    return dict(zip(labels, shown))
 
 
 def _is_gap(value):

@@ -345,8 +345,8 @@ def _sums_of_products(X, y, kernels, scales, groups, orders):
     of L are looked up and no product with them is formed; those of a narrower L are powers of them.
     """
     n, pairs = len(X), len(kernels) * len(scales)
-    cure = 'test a sample of the rows, or take method="split"'
-    require_memory("dependence_test of a response or a view", cure, n, len(kernels) + 3)
+    advice = 'test a sample of the rows, or take method="split"'
+    require_memory("dependence_test of a response or a view", advice, n, len(kernels) + 3)
     Y = y.reshape(n, -1)
     K = np.empty((len(kernels), n, n))
     for place, kernel in zip(K, kernels):
@@ -386,10 +386,10 @@ def _on_held_out_half(X, y, kernel, rng):
         )
     one, other = np.array_split(rng.permutation(len(X)), 2)
     F = target_factor(y, 1e-12, max_samples=MEDIAN_SUBSAMPLE)
-    known, seen = centre(F[one]), centre(F[other])
+    known, other_half = centre(F[one]), centre(F[other])
     parts = (gram(kernel, X[other[rows]], None, X[one]) for rows in batches(len(other), len(one)))
     witness = centre(np.vstack([K @ known for K in parts]))
-    scores = np.sum(witness * seen, axis=1)
+    scores = np.sum(witness * other_half, axis=1)
     error = scores.std(ddof=1) / np.sqrt(len(scores))
     value = float(scores.mean() / error) if error > 0 else 0.0
     return DependenceTest(value, float(norm.sf(value)), 0, len(X), np.empty(0))

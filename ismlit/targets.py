@@ -311,8 +311,8 @@ def slice_starts(y, n_slices, sample_weight=None):
         raise ValueError("y is constant: there is nothing for X to say of it")
     counts = np.bincount(codes, weights=sample_weight)
     total = np.cumsum(counts)
-    shares = np.arange(1, n_slices) * total[-1]  # in units of 1 / n_slices: no whole number rounds
-    starts = np.unique(values[np.searchsorted(total * n_slices, shares, side="right")])
+    cuts = np.arange(1, n_slices) * total[-1]  # in units of 1 / n_slices: no whole number rounds
+    starts = np.unique(values[np.searchsorted(total * n_slices, cuts, side="right")])
     starts = starts[starts > values[0]]
     if len(starts) + 1 >= min(n_slices, len(values)):
         return starts

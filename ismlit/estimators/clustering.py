@@ -87,7 +87,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
     def _default_components(self, rank):
         return min(self._k, rank)
 
-    def _fit(self, X, *, guide=None, fixed=None, columns=None, given=None) -> None:
+    def _fit(self, X, *, guide=None, fixed=None, columns=None, known_labels=None) -> None:
         n, k = len(X), self._k
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}: ask for fewer clusters")
@@ -106,10 +106,10 @@ class ClusteringIKDR(ClusterMixin, Projection):
         for bandwidth, W, least in self._candidates(joint_of, centred, columns, q):
             joint = joint_of(bandwidth)
             alternation = self._solved_with(joint, columns, q, W)
-            if given is None:
+            if known_labels is None:
                 labels = cluster_rows(alternation.U, k, self.random_state)
             else:
-                labels = cluster_rows_given(alternation.U, k, given, self.random_state)
+                labels = cluster_rows_given(alternation.U, k, known_labels, self.random_state)
             value = 0.0
             if self._searched:
                 value = self._promise(*_some_rows(alternation.U, labels))

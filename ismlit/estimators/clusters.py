@@ -48,7 +48,9 @@ def cluster_rows(U: np.ndarray, k: int, random_state: Any = None) -> np.ndarray:
     return KMeans(k, n_init=10, random_state=random_state).fit_predict(normalize_rows(U))
 
 
-def cluster_rows_given(U: np.ndarray, k: int, given, random_state=None, max_iter=300) -> np.ndarray:
+def cluster_rows_given(
+    U: np.ndarray, k: int, known_labels, random_state=None, max_iter=300
+) -> np.ndarray:
     """Cluster the rows of an embedding by k-means, where some rows keep the cluster that is known.
 
     Parameters
@@ -57,7 +59,7 @@ def cluster_rows_given(U: np.ndarray, k: int, given, random_state=None, max_iter
         An embedding, whose rows are scaled as by `normalize_rows`.
     k : int
         The number of clusters.
-    given : array of shape (n,)
+    known_labels : array of shape (n,)
         The cluster of a row, from 0, or -1 where it is not known.
     random_state : int, RandomState, optional
         Seed of k-means.
@@ -86,12 +88,12 @@ def cluster_rows_given(U: np.ndarray, k: int, given, random_state=None, max_iter
     >>> cluster_rows_given(U, 2, np.array([1, -1, -1, 0]))
     array([1, 1, 0, 0])
     """
-    rows, known = normalize_rows(U), given >= 0
+    rows, known = normalize_rows(U), known_labels >= 0
     free = KMeans(k, n_init=10, random_state=random_state).fit(rows)
-    centres = free.cluster_centers_[_matched(free.labels_, given, k)[0]]
+    centres = free.cluster_centers_[_matched(free.labels_, known_labels, k)[0]]
     labels: Any = None
     for _ in range(max_iter):
-        assigned = np.where(known, given, cdist(rows, centres).argmin(axis=1))
+        assigned = np.where(known, known_labels, cdist(rows, centres).argmin(axis=1))
         if labels is not None and (assigned == labels).all():
             break
         labels = assigned
@@ -100,23 +102,23 @@ def cluster_rows_given(U: np.ndarray, k: int, given, random_state=None, max_iter
     return labels
 
 
-def _matched(labels, given, k):
+def _matched(labels, known_labels, k):
     """Which of k clusters stands for each given one, and how many given rows it then holds."""
     together = np.zeros((k, k))
-    known = given >= 0
-    np.add.at(together, (given[known], labels[known]), 1)
+    known = known_labels >= 0
+    np.add.at(together, (known_labels[known], labels[known]), 1)
     pairs = linear_sum_assignment(-together)
     return pairs[1], int(together[pairs].sum())
 
 
-def agreement(labels: np.ndarray, given: np.ndarray, k: int) -> float:
+def agreement(labels: np.ndarray, known_labels: np.ndarray, k: int) -> float:
     """Return the share of given labels that clusters agree with, under the best names for them.
 
     Parameters
     ----------
     labels : array of shape (n,)
         The cluster of each row, from 0.
-    given : array of shape (n,)
+    known_labels : array of shape (n,)
         What is known of it, -1 for nothing.
     k : int
         The number of clusters.
@@ -134,7 +136,7 @@ def agreement(labels: np.ndarray, given: np.ndarray, k: int) -> float:
     >>> round(share, 2)
     0.67
     """
-    return _matched(labels, given, k)[1] / int((given >= 0).sum())
+    return _matched(labels, known_labels, k)[1] / int((known_labels >= 0).sum())
 
 
 def embedding_silhouette(U: np.ndarray, labels: Any) -> float:

@@ -103,18 +103,18 @@ def _dispatched(name, method):
 
 
 def _call(name, method, estimator, args, options):
-    given = [value for value in (*args, *options.values()) if value is not None]
-    if given and issparse(given[0]):
-        who, X = type(estimator).__name__, given[0]
+    values = [value for value in (*args, *options.values()) if value is not None]
+    if values and issparse(values[0]):
+        who, X = type(estimator).__name__, values[0]
         raise TypeError(
             f"Sparse data was passed to {name}, and {who} centres what it reads: reduce it "
             f"first, as in make_pipeline(TruncatedSVD(100), {who}()), or pass X.toarray(), "
             f"which takes {np.prod(X.shape, dtype=float) * X.dtype.itemsize / 2**20:.3g} MiB"
         )
-    are_collections = [*map(is_collection, given)]
+    are_collections = [*map(is_collection, values)]
     if any(are_collections):
         return _call_with_collections(name, method, estimator, args, options, all(are_collections))
-    with explained(given[0] if given else None):
+    with explained(values[0] if values else None):
         return method(estimator, *args, **options)
 
 
@@ -395,11 +395,11 @@ def score_collections(estimator, X, y, sample_weight=None, features=512):
     rows = DaskRows(X, y, dtype, getattr(estimator, "slices_", None))
     frequencies = even_frequencies(estimator.W_.shape[1], features, 0) / estimator.kernel_.sigma
     Y, Z = rows.visit(_feature_products, (estimator.W_ @ frequencies).astype(dtype))
-    total, shares = Y.sum(axis=0), rows.sizes / rows.n
-    across = Y - np.outer(shares, total)
-    own = Z - np.outer(total, total) / rows.n
-    labels = np.diag(rows.sizes) - np.outer(rows.sizes, shares)
-    size = np.linalg.norm(own) * np.linalg.norm(labels)
+    total, proportions = Y.sum(axis=0), rows.sizes / rows.n
+    across = Y - np.outer(proportions, total)
+    images = Z - np.outer(total, total) / rows.n
+    labels = np.diag(rows.sizes) - np.outer(rows.sizes, proportions)
+    size = np.linalg.norm(images) * np.linalg.norm(labels)
     return float(np.sum(across**2) / size) if size > 1e-12 * rows.n**2 else 0.0
 
 

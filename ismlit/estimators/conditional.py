@@ -93,11 +93,12 @@ def choose_ridge(model, X, y, weight, kernel, q):
     with silenced():  # what the last fit says is enough
         for train, test in thirds:
             rows, held = drawn[train], drawn[test]
-            own = None if weight is None else weight[held]
+            held_weight = None if weight is None else weight[held]
             try:
                 planes = _planes(twin, X[rows], y[rows], _part(weight, rows), kernel.on(rows), q)
                 known = [
-                    judge.fit(X[rows] @ W, y[rows]).score(X[held] @ W, y[held], own) for W in planes
+                    judge.fit(X[rows] @ W, y[rows]).score(X[held] @ W, y[held], held_weight)
+                    for W in planes
                 ]
             except ValueError:  # a third without a class, or a kernel that is not definite
                 return np.inf, None

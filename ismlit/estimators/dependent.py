@@ -86,8 +86,8 @@ class DependentIKDR(Projection, ABC):
         centred, q = self._centred(X, sample_weight)
         X_centred = X if self.random_features else X - self.mean_  # to read, not to copy
         self.kernel_ = self._kernel(X_centred, q, sample_weight)
-        how = self.n_jobs, self.random_features, self.random_state
-        problem = as_problem(centred, gamma, self.kernel_, *how)
+        options = self.n_jobs, self.random_features, self.random_state
+        problem = as_problem(centred, gamma, self.kernel_, *options)
         self.ridge_, self.ridge_scores_ = self.ridge, None
         if self.random_features is not None:
             self.ridge_ = np.inf if self.ridge == "auto" else self.ridge
@@ -109,14 +109,14 @@ class DependentIKDR(Projection, ABC):
                     starts = conditional_starts(conditional.X, y, narrow(), q)
                 result = climb_from_highest(conditional, starts, **options)
         warn_unless_converged(type(self).__name__, result)
-        kept = self._keep(result)
+        stored = self._keep(result)
         rotation, self.dependence_ratio_ = order_columns(problem, self._solved.W, sample_weight)
         gains = component_gains(problem, self._solved.W, sample_weight)
         turned = fixed_signs(self.W_ @ rotation)
         to_turned = self.W_.T @ turned
         self.W_, self._gains = turned, to_turned.T @ gains @ to_turned
         self.component_gains_ = self._gains.diagonal()
-        self.result_ = replace(kept, W=self.W_)
+        self.result_ = replace(stored, W=self.W_)
         self.n_components_ = q
         self.converged_, self.history_ = result.converged, result.history
         self.n_iter_ = max(result.n_iter, 1)  # the start counts as one
@@ -142,14 +142,14 @@ class DependentIKDR(Projection, ABC):
         return conditional, conditional.gamma.codes, lambda: conditional.gamma
 
     def _carried(self):
-        shares = self.component_gains_
-        idle = np.flatnonzero(shares < IDLE)
-        if idle.size and getattr(self, "_warned_of", None) is not shares:  # once a fit
-            k, self._warned_of = idle[0], shares
+        gains = self.component_gains_
+        idle = np.flatnonzero(gains < IDLE)
+        if idle.size and getattr(self, "_warned_of", None) is not gains:  # once a fit
+            k, self._warned_of = idle[0], gains
             warn(
-                f"component_gains_[{k}] of {type(self).__name__} is {shares[k]:.2g}: it "
+                f"component_gains_[{k}] of {type(self).__name__} is {gains[k]:.2g}: it "
                 "helps next to nothing to predict y, and its weights count for next to nothing in "
-                f"feature_importances_. Fit {len(shares) - len(idle)} components, or let "
+                f"feature_importances_. Fit {len(gains) - len(idle)} components, or let "
                 'n_components="auto" choose'
             )
         return self._gains
@@ -209,8 +209,8 @@ class DependentIKDR(Projection, ABC):
         rows, target = validate_data(
             self, X, y, dtype=FLOATS, reset=False, ensure_min_samples=2, **self._target_options
         )
-        cure = "score a sample of the rows, or give X and y as Dask collections"
-        require_memory(f"score of {type(self).__name__}", cure, len(rows), 5)
+        advice = "score a sample of the rows, or give X and y as Dask collections"
+        require_memory(f"score of {type(self).__name__}", advice, len(rows), 5)
         L = self._target_gram(target)
         centred, kernel = rows - self.mean_, self.kernel_
         if kernel.is_relative:  # bandwidths of the new rows, by the same rule
@@ -286,21 +286,21 @@ class DependentIKDR(Projection, ABC):
         (y, weight), twin, rng = self._target, copy.copy(self), np.random.RandomState(0)
         order = rng.permutation(len(y))
         _, first = np.unique(y[order], axis=0, return_index=True)  # a rare class is not left out
-        kept = np.union1d(np.sort(first)[: CHANCE_ROWS // 2], np.arange(min(CHANCE_ROWS, len(y))))
-        rows = np.sort(order[kept])
+        places = np.union1d(np.sort(first)[: CHANCE_ROWS // 2], np.arange(min(CHANCE_ROWS, len(y))))
+        rows = np.sort(order[places])
         X, y, kernel = problem.X[rows], y[rows], problem.kernel.on(rows)
         X = X - X.mean(axis=0)
         weight, same = None if weight is None else weight[rows], np.arange(len(rows))
 
         def highest(order, weight_order):
-            own = None if weight is None else weight[weight_order]
-            own = self._row_weights(own, X, y[order])
+            permuted_weight = None if weight is None else weight[weight_order]
+            permuted_weight = self._row_weights(permuted_weight, X, y[order])
             if self.ridge_ == np.inf:
-                given = X, twin._gamma(y[order], own), kernel, self.n_jobs
-                return highest_dependence(Problem(*given), result.W.shape[1])
-            gamma = twin._regression_gamma(y[order], own)
-            given = X, gamma, kernel, self.ridge_, own
-            return highest_dependence(conditional_problem(*given), result.W.shape[1])
+                parts = X, twin._gamma(y[order], permuted_weight), kernel, self.n_jobs
+                return highest_dependence(Problem(*parts), result.W.shape[1])
+            gamma = twin._regression_gamma(y[order], permuted_weight)
+            parts = X, gamma, kernel, self.ridge_, permuted_weight
+            return highest_dependence(conditional_problem(*parts), result.W.shape[1])
 
         orders = [rng.permutation(len(X)) for _ in range(N_PERMUTATIONS)]
         series = [[highest(same, same), *(highest(order, same) for order in orders)]]

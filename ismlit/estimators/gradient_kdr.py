@@ -89,8 +89,8 @@ class ClosedFormReduction(LinearReduction):
         Z = self.transform(X)
         y = read_target(y)
         check_consistent_length(Z, y)
-        cure = "score a sample of the rows"
-        require_memory(f"score of {type(self).__name__}", cure, len(Z), 5)
+        advice = "score a sample of the rows"
+        require_memory(f"score of {type(self).__name__}", advice, len(Z), 5)
         if self._of_classes:
             L = gram_of_labels(y)
         else:

@@ -147,17 +147,17 @@ def component_gains(problem, W, sample_weight=None):
     F, s = few.gamma.factors()
     F = F.astype(float) if w is None else F / w[:, None]  # Gamma has the weights in its factor
     Z = few.X.astype(float) @ W
-    seen = np.c_[Z, F]
-    seen /= np.abs(seen).max(axis=0, initial=1e-300)
-    _, first, copies = np.unique(seen.round(9), axis=0, return_index=True, return_inverse=True)
+    points = np.c_[Z, F]
+    points /= np.abs(points).max(axis=0, initial=1e-300)
+    _, first, copies = np.unique(points.round(9), axis=0, return_index=True, return_inverse=True)
     w = np.bincount(copies.ravel(), w)
     axes = np.linalg.eigh(np.cov(Z[first].T, aweights=w))[1]
-    given = few.on(first), F[first], s, w
-    error = _left_out_error(W @ axes, *given)
+    regression = few.on(first), F[first], s, w
+    error = _left_out_error(W @ axes, *regression)
 
     def gain(u):
         rest = np.linalg.qr(np.c_[u, np.eye(q)])[0][:, 1:q]  # an orthonormal basis of what is left
-        return _left_out_error(W @ (axes @ rest), *given) - error
+        return _left_out_error(W @ (axes @ rest), *regression) - error
 
     C = np.diag([gain(u) for u in np.eye(q)])
     for k, j in combinations(range(q), 2) if q <= MOST_MIXED else ():
@@ -543,17 +543,17 @@ def _as_fitted(model, X, y, sample_weight):
     if target is None and getattr(model, "_guided", True):
         raise ValueError(f"{name} was fitted to a y, and y is None: pass the y of the fit")
     if (sample_weight is not None) != getattr(model, "_weighted", False):
-        how = "without" if sample_weight is not None else "with"
-        raise ValueError(f"{name} was fitted {how} sample_weight: pass the weights of the fit")
+        side = "without" if sample_weight is not None else "with"
+        raise ValueError(f"{name} was fitted {side} sample_weight: pass the weights of the fit")
     w = row_weights(sample_weight, None, A, target)
     held, mean = model, np.average(A, axis=0, weights=w)
     least = 1e-6 * np.maximum(abs(mean), abs(held.mean_))  # that of a constant, by rounding
-    given, fitted = np.maximum(column_std(A, mean, w), least), np.maximum(held._std, least)
-    other = np.maximum(given, fitted) > MOST_STRETCHED * np.minimum(given, fitted)
+    std, fitted = np.maximum(column_std(A, mean, w), least), np.maximum(held._std, least)
+    other = np.maximum(std, fitted) > MOST_STRETCHED * np.minimum(std, fitted)
     if other.any():
         column = int(other.argmax())
         raise ValueError(
-            f"column {column} of X has the standard deviation {given[column]:.3g}, and had "
+            f"column {column} of X has the standard deviation {std[column]:.3g}, and had "
             f"{fitted[column]:.3g} in the fit of {name}: pass the rows that it was fitted to, "
             "scaled as they were"
         )
@@ -562,7 +562,7 @@ def _as_fitted(model, X, y, sample_weight):
 
 def _importances(model, kernel, n_classes, X, y, weights, rows):
     """The importances of a model fitted to some of the rows, or why there are none."""
-    given = _weights(None if weights is None else weights[rows])
+    row_weights = _weights(None if weights is None else weights[rows])
     twin = clone(model)
     if isinstance(model, Projection):
         twin.set_params(callback=None, verbose=False)
@@ -572,7 +572,7 @@ def _importances(model, kernel, n_classes, X, y, weights, rows):
             twin.set_params(bandwidth_scale=1.0)  # the kernel has it
     with silenced():  # the fit to all rows has given these warnings
         try:
-            twin.fit(X[rows], None if y is None else y[rows], **given)
+            twin.fit(X[rows], None if y is None else y[rows], **row_weights)
         except ValueError as error:
             return error
         if np.size(getattr(twin, "classes_", None)) < n_classes:

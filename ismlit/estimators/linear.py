@@ -41,9 +41,9 @@ class KeepsPrecision(TakesCollections, ClassNamePrefixFeaturesOutMixin, Transfor
     _doc_page: str | None = None  # of the reference, where it is not named after the class
 
     def _doc_link_url_param_generator(self):
-        own = type(self)
-        page = self._doc_page or own.__name__
-        return {"page": page, "module": own.__module__, "name": own.__name__}
+        kind = type(self)
+        page = self._doc_page or kind.__name__
+        return {"page": page, "module": kind.__module__, "name": kind.__name__}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

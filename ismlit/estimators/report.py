@@ -79,10 +79,10 @@ class Report:
         lines = [f"{self.metric} on {folds} folds: mean, standard deviation"]
         for name, values in self.scores.items():
             lines.append(f"  {name:{width}} {values.mean():.2f}  {values.std(ddof=1):.2f}")
-        shares, errors = self.model.feature_importances_, self.importances.importances_std
+        importances, errors = self.model.feature_importances_, self.importances.importances_std
         lines.append("importances: share, standard error")
-        for j in shares.argsort()[::-1][:MOST_SHOWN]:
-            lines.append(f"  {self.names[j]:{width}} {shares[j]:.2f}  {errors[j]:.2f}")
+        for j in importances.argsort()[::-1][:MOST_SHOWN]:
+            lines.append(f"  {self.names[j]:{width}} {importances[j]:.2f}  {errors[j]:.2f}")
         return "\n".join([*lines, str(self.test), str(self.certificate)])
 
     def plot(self) -> Any:

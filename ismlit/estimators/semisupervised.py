@@ -121,7 +121,7 @@ class SemiSupervisedIKDR(ClusteringIKDR):
         """
         check_parameters(self, bandwidth=BANDWIDTH, n_clusters=rule(WHOLE, NONE))
         rows = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
-        fixed = known = given = None
+        fixed = known = codes_of_rows = None
         if y is not None:
             labels = one_row_per_sample(y, len(rows))
             known = known_labels(labels)
@@ -134,24 +134,24 @@ class SemiSupervisedIKDR(ClusteringIKDR):
                     f"y holds {len(self.classes_)} known classes, more than n_clusters = "
                     f"{self.n_clusters}: there is a cluster for each of them; leave n_clusters out"
                 )
-            given = np.full(len(rows), -1)
-            given[known] = codes
+            codes_of_rows = np.full(len(rows), -1)
+            codes_of_rows[known] = codes
             self._unknown = None if labels.dtype.kind in "ObmM" else -1
-        self._given = given
-        self._fit(rows, fixed=fixed, given=given)
+        self._known = codes_of_rows
+        self._fit(rows, fixed=fixed, known_labels=codes_of_rows)
         self.transduction_ = self._names(self.labels_)
         return self
 
     def _promise(self, U, labels, rows):
         """The silhouette, and beside it the share of given labels that the clusters agree with."""
         value = super()._promise(U, labels, rows)
-        if value == -1 or self._given is None or not (self._given[rows] >= 0).any():
+        if value == -1 or self._known is None or not (self._known[rows] >= 0).any():
             return value
-        return round((value + agreement(labels, self._given[rows], self._k)) / 2, 3)
+        return round((value + agreement(labels, self._known[rows], self._k)) / 2, 3)
 
     def _judged(self, joint, W, labels, promise):
         """As of any clustering; where labels are known it is they that single clusters out."""
-        return promise if self._given is not None else super()._judged(joint, W, labels, promise)
+        return promise if self._known is not None else super()._judged(joint, W, labels, promise)
 
     @property
     def _k(self):

@@ -99,21 +99,21 @@ class SlicedInverseRegression(ClosedFormReduction):
         if len(classes) < 2:
             raise ValueError(f"y must hold at least two classes or values, got only {classes}")
         U, sizes, Vt = np.linalg.svd(X, full_matrices=False)
-        kept = sizes > 1e-9 * sizes[0]
-        if kept.sum() >= len(X) - 1:
+        varies = sizes > 1e-9 * sizes[0]
+        if varies.sum() >= len(X) - 1:
             warn(
-                f"{len(X)} rows vary in {kept.sum()} directions, so that {type(self).__name__} "
+                f"{len(X)} rows vary in {varies.sum()} directions, so that {type(self).__name__} "
                 "tells any slices of them apart, and new rows not at all: give more rows, or "
                 "fewer columns, for instance by sklearn.decomposition.PCA",
             )
-        whitened = U[:, kept] * np.sqrt(len(X))
+        whitened = U[:, varies] * np.sqrt(len(X))
         values, directions = self._leading([whitened[slices == k] for k in range(len(classes))])
         if directions.shape[1] < self.n_components:
             raise ValueError(
                 f"n_components = {self.n_components} must be at most {directions.shape[1]}: "
-                f"{len(classes)} slices, and X varies in {kept.sum()} directions"
+                f"{len(classes)} slices, and X varies in {varies.sum()} directions"
             )
-        back = Vt[kept].T / sizes[kept] * np.sqrt(len(X))
+        back = Vt[varies].T / sizes[varies] * np.sqrt(len(X))
         self.eigenvalues_ = values[: self.n_components]
         self.W_ = fixed_signs(back @ directions[:, : self.n_components])
         return self

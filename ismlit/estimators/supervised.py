@@ -229,10 +229,12 @@ class SupervisedIKDR(DependentIKDR):
         return row_weights(sample_weight, factors, X, y)
 
     def _target_gram(self, y):
-        seen = np.unique(y)
-        unknown = [str(name) for name in seen if name not in set(self.classes_)]
-        if unknown or len(seen) == 1:
-            held = f"class {unknown[0]}, which was not fitted" if unknown else f"only {seen[0]!s}"
+        classes = np.unique(y)
+        unknown = [str(name) for name in classes if name not in set(self.classes_)]
+        if unknown or len(classes) == 1:
+            held = (
+                f"class {unknown[0]}, which was not fitted" if unknown else f"only {classes[0]!s}"
+            )
             warn(
                 f"the rows to be scored hold {held}: a search cuts the folds of "
                 f"{type(self).__name__} in the order of the rows; pass "

@@ -211,8 +211,9 @@ def _fault(values):
         except TypeError:  # None and pandas' NA are gaps; anything else is left alone
             number = np.nan if value is None or type(value).__name__ == "NAType" else 0.0
         if not np.isfinite(number):
-            what, cure = ("NaN", "fill gaps by sklearn.impute.SimpleImputer, or leave the row out")
+            what = "NaN"
+            advice = "fill gaps by sklearn.impute.SimpleImputer, or leave the row out"
             if np.isinf(number):
-                what, cure = "infinity", "leave the row out, or write a finite number"
-            return f"Input X contains {what}, in {{}}, row {row}: {cure}"
+                what, advice = "infinity", "leave the row out, or write a finite number"
+            return f"Input X contains {what}, in {{}}, row {row}: {advice}"
     return None

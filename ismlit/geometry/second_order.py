@@ -125,9 +125,11 @@ class Scaling:
         array of shape (d, q)
             The product.
         """
-        seen = self.V.T @ Z
-        scaled = self.V @ (seen * self.sizes**power)
-        return scaled if self.bulk is None else scaled + (Z - self.V @ seen) * self.bulk**power
+        coordinates = self.V.T @ Z
+        scaled = self.V @ (coordinates * self.sizes**power)
+        return (
+            scaled if self.bulk is None else scaled + (Z - self.V @ coordinates) * self.bulk**power
+        )
 
     @property
     def extremes(self) -> tuple[float, float]:

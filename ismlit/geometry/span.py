@@ -133,9 +133,9 @@ def scatter(X: np.ndarray, V: np.ndarray | None = None) -> np.ndarray:
     """
     mean, total = X.mean(axis=0, dtype=float), 0.0
     for rows in gen_batches(len(X), ROW_CHUNK):
-        seen = X[rows] - mean
-        seen = seen if V is None else seen @ V
-        total = total + seen.T @ seen
+        centred = X[rows] - mean
+        centred = centred if V is None else centred @ V
+        total = total + centred.T @ centred
     return np.asarray(total)
 
 
@@ -159,10 +159,10 @@ def directions_of(scatter):
 
 def _basis(values, vectors, scale):
     """The span of eigenvectors of a correlation matrix (d, d), but for those of values near 0."""
-    kept = values > 1e-13 * len(scale)
-    if kept.sum() == len(scale):
+    is_nonzero = values > 1e-13 * len(scale)
+    if is_nonzero.sum() == len(scale):
         return None
-    return np.linalg.qr(scale[:, None] * vectors[:, kept])[0]
+    return np.linalg.qr(scale[:, None] * vectors[:, is_nonzero])[0]
 
 
 def in_span(objective: P, q: int, W: np.ndarray | None = None) -> tuple[P, np.ndarray | None]:

@@ -244,10 +244,10 @@ class Kernel:
         >>> Gaussian(1.0).with_params(sigma=2.0)
         Gaussian(sigma=2.0)
         """
-        own = self.get_params()
-        if unknown := [name for name in params if name not in own]:
-            raise ValueError(f"{self!r} has no parameter {unknown[0]!r}, only {[*own]}")
-        return type(self)(**own | params)
+        current = self.get_params()
+        if unknown := [name for name in params if name not in current]:
+            raise ValueError(f"{self!r} has no parameter {unknown[0]!r}, only {[*current]}")
+        return type(self)(**current | params)
 
     def terms(self) -> list[tuple[Any, Kernel]]:
         """Return the kernel as a weighted sum of single formulas.

@@ -192,8 +192,8 @@ class Affinity:
             if eigenpairs is None:
                 eigenpairs = self._by_lanczos(k)
         if eigenpairs is None:
-            cure = "widen the bandwidth, or take a sample of the rows"
-            require_memory("an embedding by all eigenvectors", cure, n, 5, self.dtype.itemsize)
+            advice = "widen the bandwidth, or take a sample of the rows"
+            require_memory("an embedding by all eigenvectors", advice, n, 5, self.dtype.itemsize)
             A = self.dense()
             eigenpairs = top_eigenvectors((A + A.T) / 2, k)
         values, U = eigenpairs

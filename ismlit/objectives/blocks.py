@@ -113,19 +113,19 @@ class DaskRows:
         from dask import delayed
 
         shared = delayed((self.dtype, self.cuts, *arguments), traverse=False)
-        own = [()] * len(self.blocks) if each is None else [(rows,) for rows in each]
+        of_block = [()] * len(self.blocks) if each is None else [(rows,) for rows in each]
         call, join = delayed(combine_blocks, pure=False), delayed(combine, pure=False)
         # One task takes several fused blocks: the fewer tasks, the fewer sums are sent around.
         is_fused, n = isinstance(self.blocks[0], FusedBlock), len(self.blocks)
         per_task = -(-n // (TASKS_PER_THREAD * threads_of_scheduler())) if is_fused else 1
         groups = (slice(i, i + per_task) for i in range(0, n, per_task))
-        tasks = [call(function, combine, self.blocks[at], shared, own[at]) for at in groups]
+        tasks = [call(function, combine, self.blocks[at], shared, of_block[at]) for at in groups]
         while len(tasks) > 1:
             firsts = range(0, len(tasks), SUMS_PER_TASK)
             tasks = [join(tasks[i : i + SUMS_PER_TASK]) for i in firsts]
         with ONE_BLAS_THREAD:
-            found: T = tasks[0].compute()
-        return found
+            total: T = tasks[0].compute()
+        return total
 
     def visit(self, function: Visitor, *arguments: object) -> Sums:
         """Add what a function gives for all blocks.
@@ -228,7 +228,7 @@ def combine_blocks(
     each: Iterable[tuple[np.ndarray, ...]],
 ) -> T:
     """What a function gives for some blocks, combined one after the other; on a worker."""
-    return combined(combine, (function(block, shared, *own) for block, own in zip(blocks, each)))
+    return combined(combine, (function(block, shared, *row) for block, row in zip(blocks, each)))
 
 
 def drawn_rows(lengths: Sequence[int], most: int, random_state: Seed) -> list[np.ndarray]:

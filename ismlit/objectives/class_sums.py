@@ -210,8 +210,10 @@ def sum_over(
     """
     starts = range(0, max(len(X), 1), FEATURE_CHUNK)  # a block without rows adds zeros
     chunks = (slice(start, start + FEATURE_CHUNK) for start in starts)
-    given = ((X[rows] - mean, codes[rows]) for rows in chunks)
-    sums_by_chunk = (function(x if V is None else x @ V, own, k, *arguments) for x, own in given)
+    blocks = ((X[rows] - mean, codes[rows]) for rows in chunks)
+    sums_by_chunk = (
+        function(x if V is None else x @ V, labels, k, *arguments) for x, labels in blocks
+    )
     return combined(add, sums_by_chunk)
 
 

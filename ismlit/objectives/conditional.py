@@ -344,8 +344,8 @@ class ConditionalProblem(Conditional):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        cure = "fit a sample of the rows, or take ridge=numpy.inf"
-        require_memory("a conditional covariance", cure, self.n, 6)
+        advice = "fit a sample of the rows, or take ridge=numpy.inf"
+        require_memory("a conditional covariance", advice, self.n, 6)
 
     def _regression(self, W: np.ndarray) -> Regression:
         tables = self._tables(W, ALL, ALL, 0, 1)

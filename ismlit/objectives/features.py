@@ -204,8 +204,8 @@ class FeatureProblem(VisitedSamples):
 
         To the principal axes of the rows that it sees, each pointing to the class farthest off.
         """
-        seen = W.T @ self._rows.weighted_scatter(np.ones(len(self._table[0]))) @ W
-        axes = eigh(seen.astype(float))[1][:, ::-1]
+        scatter = W.T @ self._rows.weighted_scatter(np.ones(len(self._table[0]))) @ W
+        axes = eigh(scatter.astype(float))[1][:, ::-1]
         sums = self._rows.class_sums()[0] @ W @ axes
         farthest = sums[np.abs(sums).argmax(axis=0), np.arange(len(axes))]
         return np.asarray(axes * np.where(farthest < 0, -1.0, 1.0))
@@ -391,8 +391,8 @@ class FeatureProblem(VisitedSamples):
             pairs = sum(self._pairs(self._visit(_sums, waves_of)[1]) for waves_of in some)
         else:
             pairs = self._pairs(moments)
-        own = self._visit(_degrees, W @ omega, u)[0]
-        phi = (pairs / self.features - own) / self.kernel.sigma**2
+        degrees = self._visit(_degrees, W @ omega, u)[0]
+        phi = (pairs / self.features - degrees) / self.kernel.sigma**2
         error = G - phi @ W  # put the gradient right
         phi = phi + error @ W.T + W @ error.T - W @ (W.T @ error) @ W.T
         return value, ((phi + phi.T) / 2).astype(self.X.dtype)
@@ -466,9 +466,9 @@ def _sums(x: np.ndarray, codes: np.ndarray, k: int, frequencies: np.ndarray) -> 
     Z = waves(x, frequencies)
     sums, moments = np.zeros((k, Z.shape[1])), np.zeros((k, x.shape[1], Z.shape[1]))
     for g in np.flatnonzero(np.diff(ends)):
-        own = slice(ends[g], ends[g + 1])
-        sums[g] = Z[own].sum(axis=0, dtype=float)
-        moments[g] = x[own].T @ Z[own]
+        members = slice(ends[g], ends[g + 1])
+        sums[g] = Z[members].sum(axis=0, dtype=float)
+        moments[g] = x[members].T @ Z[members]
     return sums, moments
 
 
@@ -481,8 +481,8 @@ def _along(
     x: np.ndarray, codes: np.ndarray, k: int, frequencies: np.ndarray, u: np.ndarray
 ) -> Sums:
     """X' times half of dJ / d(angle) of each row (d, m), u (k, 2m) being that by feature."""
-    Z, m, own = waves(x, frequencies), u.shape[1] // 2, u.astype(x.dtype)[codes]
-    return ((x.T @ (Z[:, :m] * own[:, m:] - Z[:, m:] * own[:, :m])).astype(float),)
+    Z, m, weights = waves(x, frequencies), u.shape[1] // 2, u.astype(x.dtype)[codes]
+    return ((x.T @ (Z[:, :m] * weights[:, m:] - Z[:, m:] * weights[:, :m])).astype(float),)
 
 
 def _degrees(

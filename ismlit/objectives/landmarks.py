@@ -238,8 +238,8 @@ class VisitedLandmarks(VisitedSamples, LandmarkProblem):
 
     def _pulls(self, W: np.ndarray, V: np.ndarray) -> np.ndarray:
         at, P = self._at(W), 2 * self._c * self._at(W).B
-        given = self.kernel, self.X[self._chosen], W, V, self.gamma.table, at.rest, at.B, P
-        return self._all.visit(_pulls, *given)[0]
+        arguments = self.kernel, self.X[self._chosen], W, V, self.gamma.table, at.rest, at.B, P
+        return self._all.visit(_pulls, *arguments)[0]
 
 
 def visited_landmarks(

@@ -225,7 +225,7 @@ class Part(NamedTuple):
         return V if self.u is None or not order else V * self.u**order
 
 
-class View(NamedTuple):
+class Projected(NamedTuple):
     """The samples of one part seen through W, and two factors of all its betas.
 
     Attributes
@@ -332,12 +332,12 @@ class Pairs(Samples):
         products = {id(part.X): part.X @ directions for part in self.parts}
         return [products[id(part.X)] for part in self.parts]
 
-    def slopes(self, views: list[View], directions: Sequence[np.ndarray]) -> list[Factors]:
+    def slopes(self, projected: list[Projected], directions: Sequence[np.ndarray]) -> list[Factors]:
         """Return two factors of the derivatives of all betas, for every part.
 
         Parameters
         ----------
-        views : list of View
+        projected : list of Projected
             The samples seen through W.
         directions : list of arrays of shape (n, q)
             For every part XZ, where W moves along Z.
@@ -348,14 +348,14 @@ class Pairs(Samples):
             Arrays of shape (n, k) and (k, n).
         """
         factors = []
-        for part, view, U in zip(self.parts, views, directions, strict=True):
-            left, right = beta_slope_factors(part.kernel.pairs, view.z, U)
+        for part, one, U in zip(self.parts, projected, directions, strict=True):
+            left, right = beta_slope_factors(part.kernel.pairs, one.z, U)
             factors.append((left, np.ascontiguousarray(right.T)))
         return factors
 
     # ------------------------------------------------------------ the sweep over tiles
 
-    def views(self, W: ArrayLike) -> list[View]:
+    def projected(self, W: ArrayLike) -> list[Projected]:
         """Return the samples seen through W, for every part of the kernel.
 
         Parameters
@@ -365,7 +365,7 @@ class Pairs(Samples):
 
         Returns
         -------
-        list of View
+        list of Projected
             One for each part.
 
         Raises
@@ -376,16 +376,18 @@ class Pairs(Samples):
         W = np.asarray(W, self.dtype)
         if W.ndim != 2 or W.shape[0] != self.d:
             raise ValueError(f"W must have shape ({self.d}, q), got {W.shape}")
-        return [_view(part, z) for part, z in zip(self.parts, self.project(W), strict=True)]
+        return [_projected(part, z) for part, z in zip(self.parts, self.project(W), strict=True)]
 
-    def sweep(self, row: Callable[..., T], views: list[View], *arguments: object) -> Iterator[T]:
+    def sweep(
+        self, row: Callable[..., T], projected: list[Projected], *arguments: object
+    ) -> Iterator[T]:
         """Visit all pairs once, one row of tiles after the other, in parallel.
 
         Parameters
         ----------
-        row : callable ``row(r, views, *arguments)``
+        row : callable ``row(r, projected, *arguments)``
             What is done with the r-th row of tiles.
-        views : list of View
+        projected : list of Projected
             The samples seen through W.
         *arguments : tuple
             Passed on.
@@ -396,10 +398,12 @@ class Pairs(Samples):
             What `row` returns, in order.
         """
         self.count.passes += 1
-        calls = [delayed(row)(r, views, *arguments) for r in range(len(self.blocks))]
+        calls = [delayed(row)(r, projected, *arguments) for r in range(len(self.blocks))]
         yield from in_parallel(self.n_jobs, calls)
 
-    def tiles(self, r: int, views: list[View], *orders: int, keep: bool = False) -> Iterator[Tile]:
+    def tiles(
+        self, r: int, projected: list[Projected], *orders: int, keep: bool = False
+    ) -> Iterator[Tile]:
         """Compute the kernel and its derivatives on the tiles of one row of tiles.
 
         Only tiles with columns >= rows are visited, since the matrix is symmetric.
@@ -408,7 +412,7 @@ class Pairs(Samples):
         ----------
         r : int
             Which row of tiles.
-        views : list of View
+        projected : list of Projected
             The samples seen through W.
         *orders : {0, 1, 2}
             Which derivatives of f are wanted.
@@ -434,9 +438,9 @@ class Pairs(Samples):
             half = 0.5 if columns == rows else 1.0
             shape = rows.stop - rows.start, columns.stop - columns.start
             parts = []
-            for part, view, space in zip(self.parts, views, scratch, strict=True):
+            for part, one, space in zip(self.parts, projected, scratch, strict=True):
                 beta = None if keep else space[: shape[0] * shape[1]].reshape(shape)
-                beta = np.matmul(view.left[rows], view.right[:, columns], out=beta)
+                beta = np.matmul(one.left[rows], one.right[:, columns], out=beta)
                 if part.kernel.pairs == "difference":
                     clip = np.maximum if part.kernel.argument > 0 else np.minimum
                     clip(beta, 0, out=beta)
@@ -455,7 +459,7 @@ class Pairs(Samples):
     def operator(
         self,
         size: int,
-        product: Callable[[list[View], np.ndarray, Kept | None], np.ndarray],
+        product: Callable[[list[Projected], np.ndarray, Kept | None], np.ndarray],
         W: ArrayLike,
         cache_bytes: float,
     ) -> LinearOperator:
@@ -465,7 +469,7 @@ class Pairs(Samples):
         ----------
         size : int
             The number of its rows.
-        product : callable ``product(views, V, kept)``
+        product : callable ``product(projected, V, kept)``
             The product with V; `kept` is a dict for tiles, or None.
         W : array of shape (d, q)
             The projection.
@@ -478,17 +482,17 @@ class Pairs(Samples):
         scipy.sparse.linalg.LinearOperator
             The operator.
         """
-        views = self.views(W)
-        kept: Kept | None = {} if self.n**2 * self.dtype.itemsize / 2 <= cache_bytes else None
+        projected = self.projected(W)
+        cache: Kept | None = {} if self.n**2 * self.dtype.itemsize / 2 <= cache_bytes else None
 
         def times(V: np.ndarray) -> np.ndarray:
-            self.count.passes -= bool(kept)  # tiles at hand: the pairs are not visited again
-            return product(views, np.asarray(V, self.dtype).reshape(size, -1), kept)
+            self.count.passes -= bool(cache)  # tiles at hand: the pairs are not visited again
+            return product(projected, np.asarray(V, self.dtype).reshape(size, -1), cache)
 
         same = dict(matvec=times, matmat=times, rmatvec=times)
         return LinearOperator((size, size), **same, dtype=self.dtype)
 
-    def kept_tiles(self, kept: Kept | None, r: int, tiles: Iterator[Tile]) -> Iterable[Tile]:
+    def kept_tiles(self, cache: Kept | None, r: int, tiles: Iterator[Tile]) -> Iterable[Tile]:
         """Return the tiles of one row of tiles, from memory once they are there.
 
         Parameters
@@ -505,13 +509,13 @@ class Pairs(Samples):
         iterable
             The tiles, as `tiles` gives them.
         """
-        if kept is None:
+        if cache is None:
             return tiles
-        if r not in kept:
-            kept[r] = list(tiles)
-        return kept[r]
+        if r not in cache:
+            cache[r] = list(tiles)
+        return cache[r]
 
-    def spread(self, shares: Iterable[Sequence[np.ndarray]]) -> list[np.ndarray]:
+    def spread(self, row_sums: Iterable[Sequence[np.ndarray]]) -> list[np.ndarray]:
         """Add up what the rows of tiles contribute.
 
         Parameters
@@ -524,10 +528,10 @@ class Pairs(Samples):
         list of arrays of shape (n, m)
             The sums.
         """
-        shares = iter(shares)
-        total = [1 * array for array in next(shares)]
-        for block, share in zip(self.blocks[1:], shares, strict=True):
-            for array, part in zip(total, share, strict=True):
+        row_sums = iter(row_sums)
+        total = [1 * array for array in next(row_sums)]
+        for block, row_sum in zip(self.blocks[1:], row_sums, strict=True):
+            for array, part in zip(total, row_sum, strict=True):
                 array[block.start :, :] += part
         return total
 
@@ -567,8 +571,8 @@ class Pairs(Samples):
             Of shape (n, n).
         """
 
-        def product(views: list[View], V: np.ndarray, kept: Kept | None) -> np.ndarray:
-            return self.spread(self.sweep(self._gram_row, views, V, kept))[0]
+        def product(projected: list[Projected], V: np.ndarray, cache: Kept | None) -> np.ndarray:
+            return self.spread(self.sweep(self._gram_row, projected, V, cache))[0]
 
         return self.operator(self.n, product, W, cache_bytes)
 
@@ -589,11 +593,11 @@ class Pairs(Samples):
         array of shape (n, m)
             The derivative of ``K_X(W + t Z) V`` at t = 0.
         """
-        views = self.views(W)
-        slopes = self.slopes(views, self.project(np.asarray(Z, self.dtype)))
+        projected = self.projected(W)
+        slopes = self.slopes(projected, self.project(np.asarray(Z, self.dtype)))
         V = np.asarray(V, self.dtype)
         sides = [part.scaled(V, 1) for part in self.parts]
-        totals = self.spread(self.sweep(self._gram_slope_row, views, slopes, sides))
+        totals = self.spread(self.sweep(self._gram_slope_row, projected, slopes, sides))
         pairs = zip(self.parts, totals, strict=True)
         return np.asarray(sum(part.scaled(total, 1) for part, total in pairs))
 
@@ -625,35 +629,35 @@ class Pairs(Samples):
         return sums
 
     def _gram_row(
-        self, r: int, views: list[View], V: np.ndarray, kept: Kept | None
+        self, r: int, projected: list[Projected], V: np.ndarray, cache: Kept | None
     ) -> list[np.ndarray]:
         """The share of block row r in K V."""
         (total,) = self.shares(r, V.shape[1])
-        tiles = self.tiles(r, views, 0, keep=kept is not None)
-        for rows, columns, parts in self.kept_tiles(kept, r, tiles):
+        tiles = self.tiles(r, projected, 0, keep=cache is not None)
+        for rows, columns, parts in self.kept_tiles(cache, r, tiles):
             for ((number, values),) in parts:
                 add_both_ways(total, rows, columns, number, values, V)
         return [total]
 
     def _gram_slope_row(
-        self, r: int, views: list[View], slopes: list[Factors], sides: list[np.ndarray]
+        self, r: int, projected: list[Projected], slopes: list[Factors], sides: list[np.ndarray]
     ) -> list[np.ndarray]:
         """The share of block row r in (dK) V when W moves, by part and but for the factors u."""
         totals = self.shares(r, *(V.shape[1] for V in sides))
-        for rows, columns, parts in self.tiles(r, views, 1):
+        for rows, columns, parts in self.tiles(r, projected, 1):
             for k, ((number, values),) in enumerate(parts):
                 values *= slope_tile(slopes[k], rows, columns)
                 add_both_ways(totals[k], rows, columns, number, values, sides[k])
         return totals
 
 
-def _view(part: Part, z: np.ndarray) -> View:
-    """The `View` of projected samples z: beta comes with the kernel's factor and with u."""
+def _projected(part: Part, z: np.ndarray) -> Projected:
+    """The `Projected` of projected samples z: beta comes with the kernel's factor and with u."""
     left, right = beta_factors(part.kernel.pairs, z)
     left, right = part.scaled(left, 1), part.scaled(right, 1)
     if part.kernel.argument != 1:
         left = left * z.dtype.type(part.kernel.argument)
-    return View(z, left, np.ascontiguousarray(right.T))
+    return Projected(z, left, np.ascontiguousarray(right.T))
 
 
 def slope_tile(factors: Factors, rows: slice, columns: slice) -> np.ndarray:

@@ -22,9 +22,9 @@ from ismlit.objectives.pairs import (
     Count,
     Factors,
     Pairs,
+    Projected,
     Samples,
     Tile,
-    View,
     add_both_ways,
     slope_tile,
 )
@@ -114,7 +114,7 @@ class Problem(Samples):
         float
             J(W) = Tr(Gamma K_XW), added up in double precision.
         """
-        return sum(self.pairs.sweep(self._objective_row, self.pairs.views(W)))
+        return sum(self.pairs.sweep(self._objective_row, self.pairs.projected(W)))
 
     def objective_and_phi(self, W: ArrayLike) -> tuple[float, np.ndarray]:
         """Return the objective and the matrix Phi of its gradient, in one pass over the pairs.
@@ -139,7 +139,7 @@ class Problem(Samples):
         pairs, value = self.pairs, 0.0
         degrees = [np.zeros((self.n, 1), self.dtype) for _ in pairs.parts]
         products = [np.zeros_like(self.X) for _ in pairs.parts]
-        rows = zip(pairs.blocks, pairs.sweep(self._phi_row, pairs.views(W)), strict=True)
+        rows = zip(pairs.blocks, pairs.sweep(self._phi_row, pairs.projected(W)), strict=True)
         for block, (share, product, sums) in rows:
             value += share
             for k in range(len(pairs.parts)):
@@ -178,10 +178,10 @@ class Problem(Samples):
             If the kernel or its derivative is not finite on this data.
         """
         pairs = self.pairs
-        views = pairs.views(W)
-        sides = self._sides([view.z for view in views], 1)
-        values, shares = zip(*pairs.sweep(self._gradient_row, views, sides))
-        gradient = self._assembled(pairs.spread(shares), [view.z for view in views], 1)
+        projected = pairs.projected(W)
+        sides = self._sides([one.z for one in projected], 1)
+        values, row_sums = zip(*pairs.sweep(self._gradient_row, projected, sides))
+        gradient = self._assembled(pairs.spread(row_sums), [one.z for one in projected], 1)
         self._require_finite(sum(values), gradient)
         return sum(values), gradient
 
@@ -258,12 +258,12 @@ class Problem(Samples):
         Z = np.asarray(Z, self.dtype)
         if Z.ndim != 3 or Z.shape[1:] != np.shape(W):
             raise ValueError(f"Z must have shape (m, *W.shape) = (m, {np.shape(W)}), got {Z.shape}")
-        views = self.pairs.views(W)
-        z = [view.z for view in views]
-        slopes = [self.pairs.slopes(views, images) for images in zip(*self.pairs.project(Z))]
+        projected = self.pairs.projected(W)
+        z = [one.z for one in projected]
+        slopes = [self.pairs.slopes(projected, images) for images in zip(*self.pairs.project(Z))]
         self.count.passes += len(Z) - 1
-        shares = self.pairs.sweep(self._curvature_row, views, slopes, self._sides(z, 2))
-        totals = self.pairs.spread(shares)
+        row_sums = self.pairs.sweep(self._curvature_row, projected, slopes, self._sides(z, 2))
+        totals = self.pairs.spread(row_sums)
         n_parts = len(z)
         products = np.stack(
             [self._assembled(totals[m * n_parts : (m + 1) * n_parts], z, 2) for m in range(len(Z))]
@@ -290,11 +290,13 @@ class Problem(Samples):
             The derivative of ``Phi(W + t Z)(W + t Z)`` at t = 0.
         """
         pairs = self.pairs
-        views = pairs.views(W)
-        z, images = [view.z for view in views], pairs.project(np.asarray(Z, self.dtype))
+        projected = pairs.projected(W)
+        z, images = [one.z for one in projected], pairs.project(np.asarray(Z, self.dtype))
         sides = self._sides(images, 1), self._sides(z, 2)
-        shares = pairs.sweep(self._hessian_row, views, pairs.slopes(views, images), *sides)
-        totals = pairs.spread(shares)
+        row_sums = pairs.sweep(
+            self._hessian_row, projected, pairs.slopes(projected, images), *sides
+        )
+        totals = pairs.spread(row_sums)
         first, second = totals[: len(z)], totals[len(z) :]
         return np.asarray(self._assembled(first, images, 1) + self._assembled(second, z, 2))
 
@@ -332,13 +334,15 @@ class Problem(Samples):
             diagonal = np.einsum("ii->i", psi)
             diagonal *= 0  # what is not finite stays so, and is refused
 
-    def _tiles(self, r: int, views: list[View], *orders: int, keep: bool = False) -> Iterator[Tile]:
+    def _tiles(
+        self, r: int, projected: list[Projected], *orders: int, keep: bool = False
+    ) -> Iterator[Tile]:
         """`Pairs.tiles`, each array times Gamma: scratch, which the next tile overwrites.
 
         Arrays of one tile may be one and the same (`Kernel.f_and_derivatives`).
         """
         space = np.empty(self.pairs.tile**2, self.dtype)
-        for rows, columns, parts in self.pairs.tiles(r, views, *orders, keep=keep):
+        for rows, columns, parts in self.pairs.tiles(r, projected, *orders, keep=keep):
             shape = rows.stop - rows.start, columns.stop - columns.start
             gamma = self.gamma.tile(rows, columns, space[: shape[0] * shape[1]].reshape(shape))
             for array in {id(a): a for derivatives in parts for _, a in derivatives}.values():
@@ -350,13 +354,13 @@ class Problem(Samples):
         """Twice the sum of a tile: an unordered pair stands for two. Rows are added in float64."""
         return 2 * number * float(values.sum(axis=1).sum(dtype=np.float64))
 
-    def _objective_row(self, r: int, views: list[View]) -> float:
+    def _objective_row(self, r: int, projected: list[Projected]) -> float:
         """J of block row r."""
-        tiles = self._tiles(r, views, 0)
+        tiles = self._tiles(r, projected, 0)
         return sum(self._double_sum(*value) for _, _, parts in tiles for (value,) in parts)
 
     def _phi_row(
-        self, r: int, views: list[View]
+        self, r: int, projected: list[Projected]
     ) -> tuple[float, list[np.ndarray], list[np.ndarray]]:
         """J of block row r, its rows of (upper Psi) X, and its share of the degrees of Psi.
 
@@ -368,7 +372,7 @@ class Problem(Samples):
         sides = [part.scaled(part.X, 1) for part in pairs.parts]
         ones = [part.scaled(np.ones((self.n, 1), self.dtype), 1) for part in pairs.parts]
         start = pairs.blocks[r].start
-        for rows, columns, parts in self._tiles(r, views, 0, 1):
+        for rows, columns, parts in self._tiles(r, projected, 0, 1):
             for k, (of_f, (number, psi)) in enumerate(parts):
                 part = pairs.parts[k]
                 # before the diagonal of f' goes: f and f' of a Gaussian share one array
@@ -382,11 +386,11 @@ class Problem(Samples):
         return value, products, degrees
 
     def _gradient_row(
-        self, r: int, views: list[View], sides: list[np.ndarray]
+        self, r: int, projected: list[Projected], sides: list[np.ndarray]
     ) -> tuple[float, list[np.ndarray]]:
         """J of block row r and its share of Psi times the sides."""
         value, totals = 0.0, self.pairs.shares(r, *(V.shape[1] for V in sides))
-        for rows, columns, parts in self._tiles(r, views, 0, 1):
+        for rows, columns, parts in self._tiles(r, projected, 0, 1):
             for k, (of_f, (number, psi)) in enumerate(parts):
                 # before the diagonal of f' goes: f and f' of a Gaussian share one array
                 value += self._double_sum(*of_f)
@@ -395,12 +399,16 @@ class Problem(Samples):
         return value, totals
 
     def _curvature_row(
-        self, r: int, views: list[View], slopes: list[list[Factors]], sides: list[np.ndarray]
+        self,
+        r: int,
+        projected: list[Projected],
+        slopes: list[list[Factors]],
+        sides: list[np.ndarray],
     ) -> list[np.ndarray]:
         """For each direction the share of block row r in (d Psi) times the sides."""
         widths = [V.shape[1] for V in sides]
         totals = self.pairs.shares(r, *(widths * len(slopes)))
-        for rows, columns, parts in self._tiles(r, views, 2):
+        for rows, columns, parts in self._tiles(r, projected, 2):
             for m, factors in enumerate(slopes):
                 for k, ((number, second),) in enumerate(parts):
                     change = slope_tile(factors[k], rows, columns)
@@ -412,14 +420,14 @@ class Problem(Samples):
     def _hessian_row(
         self,
         r: int,
-        views: list[View],
+        projected: list[Projected],
         slopes: list[Factors],
         first: list[np.ndarray],
         second: list[np.ndarray],
     ) -> list[np.ndarray]:
         """The shares of block row r in Psi times the first sides, in (d Psi) times the others."""
         totals = self.pairs.shares(r, *(V.shape[1] for V in [*first, *second]))
-        for rows, columns, parts in self._tiles(r, views, 1, 2):
+        for rows, columns, parts in self._tiles(r, projected, 1, 2):
             for k, ((slope, psi), (number, curved)) in enumerate(parts):
                 self._off_diagonal(k, rows, columns, psi)
                 add_both_ways(totals[k], rows, columns, slope, psi, first[k])
@@ -441,5 +449,5 @@ class Problem(Samples):
 def _weighted_scatter(X: np.ndarray, weights: np.ndarray, rows: int = 4096) -> np.ndarray:
     """X' diag(weights) X for weights (n, 1), without another array of X's size."""
     starts = range(0, len(X), rows)
-    shares = (X[a : a + rows].T @ (weights[a : a + rows] * X[a : a + rows]) for a in starts)
-    return np.asarray(sum(shares))
+    chunks = (X[a : a + rows].T @ (weights[a : a + rows] * X[a : a + rows]) for a in starts)
+    return np.asarray(sum(chunks))

@@ -198,8 +198,8 @@ def certify(
     False
     """
     problem, result = _what_was_solved(solution, W)
-    given = result.W if W is None and result is not None else W
-    if given is None:
+    candidate = result.W if W is None and result is not None else W
+    if candidate is None:
         raise ValueError("to certify a problem, pass the W of shape (d, q) to be certified")
     if exact:
         problem = _exact(problem)
@@ -212,7 +212,7 @@ def certify(
         if problem is getattr(result, "problem", problem):
             curvature = result.curvature
     else:
-        frame, is_orthonormal = _frame_of(given, problem)
+        frame, is_orthonormal = _frame_of(candidate, problem)
         if isinstance(solution, BaseEstimator):
             problem, frame = solution.problem_at(frame)
             problem = _exact(problem) if exact else problem

@@ -108,10 +108,10 @@ class Memory:
             return scaling(G)
         S, Y = (pairs.reshape(len(pairs), -1) for pairs in (self.steps, self.changes))
         curvatures = np.einsum("ij,ij->i", S, Y)
-        rest, shares = G.ravel().astype(S.dtype), np.zeros(len(S))
+        rest, alphas = G.ravel().astype(S.dtype), np.zeros(len(S))
         for k in reversed(range(len(S))):
-            shares[k] = (S[k] @ rest) / curvatures[k]
-            rest = rest - shares[k] * Y[k]
+            alphas[k] = (S[k] @ rest) / curvatures[k]
+            rest = rest - alphas[k] * Y[k]
         step, scaled = scaling(rest.reshape(G.shape)).ravel(), scaling(self.changes[-1]).ravel()
         size = np.linalg.norm(S[-1])
         cosine: Callable[[np.ndarray], float] = lambda v: (S[-1] @ v) / (size * np.linalg.norm(v))
@@ -120,5 +120,5 @@ class Memory:
             step, scaled = rest, Y[-1]
         step = step * (curvatures[-1] / (Y[-1] @ scaled))
         for k in range(len(S)):
-            step = step + S[k] * (shares[k] - (Y[k] @ step) / curvatures[k])
+            step = step + S[k] * (alphas[k] - (Y[k] @ step) / curvatures[k])
         return np.asarray(step).reshape(G.shape)

@@ -237,13 +237,13 @@ def _drawn(problem: Objective, q: int, rng: np.random.RandomState) -> np.ndarray
     not depend on the coordinates in which X is written, as it would from a frame drawn in them.
     """
     values, vectors = eigh(scatter(problem.X))
-    kept = values > 1e-10 * values[-1]
-    if kept.sum() < q:
+    is_nonzero = values > 1e-10 * values[-1]
+    if is_nonzero.sum() < q:
         return starting_point(problem, q, "random", rng)
-    V = vectors[:, kept]
+    V = vectors[:, is_nonzero]
     X = problem.X - problem.X.mean(axis=0)
     drawn = X.T @ rng.standard_normal((problem.n, q))
-    return np.linalg.qr(V @ ((V.T @ drawn) / np.sqrt(values[kept])[:, None]))[0].astype(
+    return np.linalg.qr(V @ ((V.T @ drawn) / np.sqrt(values[is_nonzero])[:, None]))[0].astype(
         problem.dtype
     )
 

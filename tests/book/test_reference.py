@@ -58,7 +58,7 @@ REFERENCE = list(documented())
 def needs_no_example(module, name):
     """What downloads a file, re-runs a notebook, draws the front page, or is an error or a row."""
     downloads = module == "ismlit_book.loaders" and name.startswith(("load_", "fetch"))
-    return downloads or name in ("rerun", "turning", "Claim", "ClaimError", "Count", "View")
+    return downloads or name in ("rerun", "turning", "Claim", "ClaimError", "Count", "Projected")
 
 
 @pytest.mark.parametrize(("module", "name"), REFERENCE)

@@ -270,9 +270,9 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
             raise ValueError(f"ridges must be numbers above 0, got {self.ridges!r}")
         width = self.n_components
         if self.random_features is None:
-            cure = "give random_features=256, or fit a sample of the rows"
+            advice = "give random_features=256, or fit a sample of the rows"
             copies = COPIES[self.early_stopping, self.max_layers > 1]
-            require_memory(f"an exact {type(self).__name__}", cure, len(X), copies)
+            require_memory(f"an exact {type(self).__name__}", advice, len(X), copies)
         check_units(X)
         mean = X.mean(axis=0)
         R = X - mean

@@ -148,8 +148,8 @@ class Growth:
         """
         self.bar.update(layer)
         known, index, kernel = self.solver.known, self.solver.index, layer.kernel
-        own = Z[known], index[known], kernel
-        cosines = np.exp(log_cosines(T, *own, class_sizes(*own)) + self.prior)
+        samples = Z[known], index[known], kernel
+        cosines = np.exp(log_cosines(T, *samples, class_sizes(*samples)) + self.prior)
         accuracy = float(self.weights @ (cosines.argmax(axis=1) == self.index))
         chances = log_softmax(COSINE_SCALE * cosines, axis=1)
         score = float(self.weights @ chances[np.arange(len(T)), self.index])
@@ -393,8 +393,8 @@ def follow(plan: Plan, solver: RowsLayerSolver, R, features, q, bar=None) -> tup
     Z : array of shape (n, q)
         Images of X at the last layer.
     """
-    own = (q,) if plan.projected else ()
-    layer, Z = (solver.projected if own else solver.all_columns)(R, features, *own)
+    width = (q,) if plan.projected else ()
+    layer, Z = (solver.projected if width else solver.all_columns)(R, features, *width)
     layers = [solver.measured(layer, Z)]
     for number in range(1, plan.depth):
         space = solver.space(Z, layers[-1].kernel, number)

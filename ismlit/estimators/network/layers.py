@@ -335,7 +335,7 @@ def class_sizes(points: np.ndarray, index: np.ndarray, kernel: Gaussian) -> np.n
         Logarithms of the squared lengths.
     """
     classes = [points[index == k] for k in range(index.max() + 1)]
-    return np.log([gram(kernel, own).mean() if len(own) > 1 else 1.0 for own in classes])
+    return np.log([gram(kernel, rows).mean() if len(rows) > 1 else 1.0 for rows in classes])
 
 
 def log_cosines(Z, points, index, kernel: Gaussian, sizes: np.ndarray) -> np.ndarray:
