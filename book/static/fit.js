@@ -109,6 +109,26 @@
     for (const [box, share] of wide) box.style.fontSize = `${1.18 * Math.max(0.7, 0.98 * share)}em`;
     for (const box of words) if (box.scrollWidth > box.clientWidth) box.tabIndex = 0; // by keys, too
   }
+  /* A line of code that goes on below, on a phone, goes on further in. */
+  function hang(part) {
+    let line = null;
+    for (const node of [...part.childNodes]) {
+      if (node.matches?.("details, summary")) {
+        line = null;
+        hang(node);
+        continue;
+      }
+      const pieces = node.nodeType === Node.TEXT_NODE ? node.data.split(/(?<=\n)/) : [node];
+      for (const piece of pieces) {
+        if (!line) node.before((line = Object.assign(document.createElement("span"), { className: "line" })));
+        line.append(piece);
+        line.style.setProperty("--indent", `${line.textContent.match(/^ */)[0].length + 2}ch`);
+        if (piece === node ? node.textContent.endsWith("\n") : piece.endsWith("\n")) line = null;
+      }
+      if (node.nodeType === Node.TEXT_NODE) node.remove();
+    }
+  }
+  if (innerWidth < 600) document.querySelectorAll(".cell_input .highlight > pre").forEach(hang);
   window.addEventListener("load", async () => {
     if (!window.MathJax?.startup) document.documentElement.classList.add("untypeset"); // TeX is read
     watch(".wide-picture, .bd-article .text_html > div:has(> table)");

@@ -10,7 +10,8 @@ const base = new URL("python/", import.meta.url).href;
 const size = knows.files.reduce((sum, file) => sum + (file.apart ? 0 : file.bytes), 0);
 const MEMORY = "about 700 MB"; // of the tab, after a page's cells have run
 const megabytes = bytes => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
-const LOADING = `Loading Python: ${megabytes(size)}, kept for the next visit, and ${MEMORY} of memory …`;
+const loading = (part = "") =>
+  `Loading Python: ${part}${megabytes(size)}, kept for the next visit; it takes ${MEMORY} of memory …`;
 const seconds = time => `${time.toFixed(time < 10 ? 1 : 0)} s`;
 
 function element(tag, properties = {}, ...children) {
@@ -341,7 +342,7 @@ function run(wanted) {
   for (const cell of queue) cell.mark("waiting", "waits");
   storage.set(RAN, "yes");
   if (!worker) launch();
-  if (!isReady) panel.state("loading", isStarting ? "Python starts …" : LOADING);
+  if (!isReady) panel.state("loading", isStarting ? "Python starts …" : loading());
   next();
 }
 
@@ -478,7 +479,7 @@ class Panel {
     const tenths = Math.floor((10 * this.bar.value) / total);
     if (this.section.dataset.state !== "loading" || tenths === this.tenths) return;
     this.tenths = tenths; // what is read out changes ten times
-    this.words.textContent = `${megabytes(this.bar.value)} of ${megabytes(total)}. ${LOADING}`;
+    this.words.textContent = loading(`${megabytes(this.bar.value)} of `);
   }
 }
 
