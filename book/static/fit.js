@@ -129,6 +129,9 @@
     }
   }
   if (innerWidth < 600) document.querySelectorAll(".cell_input .highlight > pre").forEach(hang);
+  /* what a cell prints in columns keeps them, and moves sideways where they do not fit */
+  for (const printed of document.querySelectorAll(".cell_output pre"))
+    if (printed.textContent.match(/\S {2,}\S/g)?.length > 1) printed.classList.add("in-columns");
   window.addEventListener("load", async () => {
     if (!window.MathJax?.startup) document.documentElement.classList.add("untypeset"); // TeX is read
     watch(".wide-picture, .bd-article .text_html > div:has(> table)");

@@ -30,7 +30,10 @@
       chapters.set(name, list);
     }
     chapters.get(name).append(item);
-    if (item.matches(".current")) chapters.get(name).parentElement.open = true;
+    if (!item.matches(".current")) continue;
+    chapters.get(name).parentElement.open = true;
+    const above = document.querySelector('ul.bd-breadcrumbs a[href$="index.html"]:not([aria-label])');
+    if (above) above.textContent += `: ${name}`;
   }
 
   // A page without one above it stands in its group; the sidebar shows where it is.

@@ -161,7 +161,10 @@ class Cell {
       rows: 1,
     });
     this.area.setAttribute("aria-label", `Code of cell ${this.number}; Shift and Enter run it`);
-    this.area.addEventListener("input", () => this.change(this.area.value));
+    this.area.addEventListener("input", () => {
+      this.change(this.area.value);
+      if (this.hasRun && this !== running) this.mark("stale", "changed, not run again");
+    });
     this.area.addEventListener("keydown", event => this.key(event));
     const sheet = element("div", { className: "run-here-sheet" }); // as wide as its longest line
     this.editor = element("div", { className: "run-here-editor" }, sheet);

@@ -117,6 +117,13 @@ def test_rows_written_out():
     assert row["recomputed"].split(" ± ")[0] == f"{np.mean(run['cost']):.0f}"
 
 
+def test_claims_without_a_cell_stand_in_a_list():
+    text = (files.pages() / "ledger.md").read_text(encoding="utf-8")
+    listed = text.partition("Without a cell:\n\n")[2].strip().split("\n")
+    told = int(re.search(r"all but \[(\d+)\]", text)[1])
+    assert len(listed) == told and all(line.startswith("- <a ") for line in listed)
+
+
 def test_the_readme_counts_as_the_ledger_does():
     theirs, ours = told_apart()
     number, text = counts(theirs), (files.pages().parent / "README.md").read_text(encoding="utf-8")
