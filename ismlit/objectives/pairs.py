@@ -469,8 +469,8 @@ class Pairs(Samples):
         ----------
         size : int
             The number of its rows.
-        product : callable ``product(projected, V, kept)``
-            The product with V; `kept` is a dict for tiles, or None.
+        product : callable ``product(projected, V, cache)``
+            The product with V; `cache` is a dict for tiles, or None.
         W : array of shape (d, q)
             The projection.
         cache_bytes : float
@@ -497,7 +497,7 @@ class Pairs(Samples):
 
         Parameters
         ----------
-        kept : dict or None
+        cache : dict or None
             The tiles by row. None keeps none.
         r : int
             Which row of tiles.
@@ -520,7 +520,7 @@ class Pairs(Samples):
 
         Parameters
         ----------
-        shares : iterable of lists of arrays
+        row_sums : iterable of lists of arrays
             For each row of tiles its arrays, whose rows are the samples from its first one on.
 
         Returns
