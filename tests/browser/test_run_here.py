@@ -4,6 +4,7 @@ Without a built book, without Python in it or without Chromium the tests skip.
 """
 
 import configparser
+import functools
 import html
 import json
 import os
@@ -169,9 +170,25 @@ def run_all(tab, address, page, **how):
     return tab.evaluate(RESULTS)
 
 
+def once_more_in_another_tab(test):
+    """Where Chromium broke down: it may where a tab or a worker is ended while it compiles."""
+
+    @functools.wraps(test)
+    def tried(tab, **fixtures):
+        try:
+            test(tab=tab, **fixtures)
+        except Exception as error:
+            if "crashed" not in str(error):
+                raise
+            test(tab=tab.context.new_page(), **fixtures)
+
+    return tried
+
+
 @pytest.mark.parametrize(
     "page", [*QUICK, *(pytest.param(page, marks=pytest.mark.weekly) for page in WEEKLY)]
 )
+@once_more_in_another_tab
 def test_a_page_runs_to_its_stored_outputs(page, tab, address):
     knows = about(notebook(page))
     refused = knows["refused"]
@@ -184,6 +201,7 @@ def test_a_page_runs_to_its_stored_outputs(page, tab, address):
         assert differences(page, results) == {}
 
 
+@once_more_in_another_tab
 def test_a_reader_changes_sigma_and_the_certificate_changes(tab, address):
     """The front page: the fit is run; then with another bandwidth."""
     sources = ["".join(cell["source"]) for cell in code_cells("intro")]
@@ -215,6 +233,7 @@ def test_a_reader_changes_sigma_and_the_certificate_changes(tab, address):
     assert tab.locator("article textarea").count() == 0
 
 
+@once_more_in_another_tab
 def test_a_cell_runs_after_those_above_and_what_is_changed_is_kept(tab, address):
     """A sleep ends in time; an error names its line; a reload keeps the reader's code."""
     open_page(tab, address, "howto/reduce")
@@ -249,6 +268,7 @@ def test_a_cell_runs_after_those_above_and_what_is_changed_is_kept(tab, address)
     assert "kept (1)" not in panel.text_content()
 
 
+@once_more_in_another_tab
 def test_an_exercise_says_what_is_right_and_what_is_wrong(tab, address):
     """A right function and three wrong ones, and a letter."""
     open_page(tab, address, "ch2/rkhs", anew=True)
@@ -281,6 +301,7 @@ def test_an_exercise_says_what_is_right_and_what_is_wrong(tab, address):
 READY = "() => 'network' in document.querySelector('.run-here').dataset"
 
 
+@once_more_in_another_tab
 def test_python_ends_with_its_page_and_waits_on_the_next(tab, address):
     """From a page whose cells ran to the next: Python starts unasked and imports what cells do.
 
@@ -312,6 +333,7 @@ def test_python_ends_with_its_page_and_waits_on_the_next(tab, address):
     panel.get_by_role("button", name="Reset").click()
 
 
+@once_more_in_another_tab
 def test_the_second_visit_loads_nothing(tab, address):
     """Python is kept in the browser; an error is shown, without colours of a terminal."""
     for _ in range(2):
