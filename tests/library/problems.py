@@ -1,9 +1,16 @@
 """Small problems the tests share: the family of kernels, and data that breaks every symmetry."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from scipy.linalg import subspace_angles
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.preprocessing import scale
 
+from ismlit import datasets
 from ismlit.bandwidth import median_distance, neighbour_distance
+from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.network.layers import LayerSolver, Recipe
 from ismlit.kernels import (
     Gaussian,
@@ -120,3 +127,27 @@ def told_to_stop(model, call, *given):
     return model.set_params(callback=lambda at: told.append(at) or len(told) == call).fit(
         *given
     ), told
+
+
+grown_by_training = partial(KernelDependenceNetwork, early_stopping=False)
+GROWN_ON = {
+    "wine": lambda: (scale(load_wine().data), load_wine().target),
+    "spiral": lambda: datasets.make_spiral(300, random_state=0),
+    "adversarial": lambda: datasets.make_adversarial(random_state=0),
+    "noise": lambda: datasets.make_random_labels(random_state=0),
+    "cancer": lambda: (scale(load_breast_cancer().data), load_breast_cancer().target),
+}
+"""What networks are grown on, by name."""
+
+
+def exclusive_or(n, seed, d=20):
+    """X (n, d), classes by the sign of a product of two turned features, their plane (d, 2)."""
+    rng = np.random.default_rng(seed)
+    plane = np.linalg.qr(rng.standard_normal((d, 2)))[0]
+    X = rng.standard_normal((n, d))
+    return X, (np.prod(X @ plane, axis=1) > 0).astype(int), plane
+
+
+def share(W, plane):
+    """The share of a plane that the span of W holds, from 0 to 1."""
+    return np.mean(np.cos(subspace_angles(W, plane)) ** 2)

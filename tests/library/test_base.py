@@ -7,9 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from library.problems import unsettled
-from sklearn.datasets import (
-    load_iris,
-)
+from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler

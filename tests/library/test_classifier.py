@@ -9,9 +9,7 @@ from sklearn.datasets import (
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.preprocessing import scale
 
-from ismlit import (
-    KernelDependenceNetwork,
-)
+from ismlit import KernelDependenceNetwork
 
 
 @pytest.mark.parametrize("seed", range(4))

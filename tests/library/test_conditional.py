@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from library.problems import slopes
+from library.problems import exclusive_or, share, slopes
 from numpy.testing import assert_allclose
 from scipy.linalg import inv, subspace_angles
 
@@ -216,24 +216,11 @@ def test_another_ridge_must_lead_by_a_standard_error(scores, others, expected):
     assert is_clearly_better(scores, others) == expected
 
 
-def exclusive_or(n, d, seed):
-    """Turned features, classes by the sign of a product of two, and their plane."""
-    rng = np.random.default_rng(seed)
-    plane = np.linalg.qr(rng.standard_normal((d, 2)))[0]
-    X = rng.standard_normal((n, d))
-    return X, (np.prod(X @ plane, axis=1) > 0).astype(int), plane
-
-
-def share(W, plane):
-    """The share of a plane that the span of W holds, from 0 to 1."""
-    return np.mean(np.cos(subspace_angles(W, plane)) ** 2)
-
-
 def test_it_finds_an_exclusive_or_among_many_columns():
     """Where the maximum of HSIC holds a half of the plane at most, by means over three draws."""
     found = {np.inf: [], 0.01: []}
     for seed in range(3):
-        X, y, plane = exclusive_or(400, 30, seed)
+        X, y, plane = exclusive_or(400, seed, 30)
         for ridge, shares in found.items():
             shares.append(share(SupervisedIKDR(2, ridge=ridge, tol=1e-3).fit(X, y).W_, plane))
     assert np.mean(found[0.01]) > 0.9 > np.mean(found[np.inf]) + 0.1
@@ -269,7 +256,7 @@ def test_auto_takes_hsic_unless_held_out_rows_prefer_another(rng):
     line = SupervisedIKDR(1, ridge="auto", init="taylor").fit(X, X[:, 0] > 0)
     assert line.ridge_ == (0.01 if is_clearly_better(*line.ridge_scores_) else np.inf)
     assert line.ridge_scores_.shape == (2, 3)
-    X, y, plane = exclusive_or(300, 20, 5)
+    X, y, plane = exclusive_or(300, 5)
     model = SupervisedIKDR(2, ridge="auto", init="taylor").fit(X, y)
     assert model.ridge_ == 0.01
     assert share(model.W_, plane) > 0.9

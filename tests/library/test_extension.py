@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from ismlit import (
-    UnsupervisedIKDR,
-)
+from ismlit import UnsupervisedIKDR
 
 
 @pytest.mark.parametrize("normalize", ["none", "degrees", "centred"])

@@ -9,9 +9,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from library.problems import FAMILY, kernel_for, orthonormal, unsettled
 from numpy.testing import assert_allclose
-from sklearn.datasets import (
-    load_breast_cancer,
-)
 from sklearn.preprocessing import scale
 
 from ismlit.bandwidth import median_distance
@@ -36,13 +33,6 @@ seeds = st.integers(0, 2**32 - 1)
 def objective(X, gamma, kernel, W):
     """J by the dense Gram matrix, which the solver never forms."""
     return np.sum(gamma * gram(kernel, X, W))
-
-
-@pytest.fixture(scope="module")
-def breast_cancer():
-    bunch = load_breast_cancer()
-    X, y = scale(bunch.data), bunch.target
-    return X, label_gamma(y), Gaussian(median_distance(X))
 
 
 def test_the_reference_problem(breast_cancer):

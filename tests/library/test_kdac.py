@@ -3,13 +3,9 @@ import pytest
 from library.problems import keep_the_contract, orthonormal
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.datasets import (
-    load_iris,
-)
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import (
-    normalized_mutual_info_score,
-)
+from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 

@@ -1,13 +1,11 @@
 """"""
 
-from functools import partial
-
 import numpy as np
 import pytest
-from library.problems import keep_the_contract, layer_solver, unsettled
+from library.problems import GROWN_ON, grown_by_training, keep_the_contract, layer_solver, unsettled
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_moons
+from sklearn.datasets import load_iris, load_wine, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -21,8 +19,6 @@ from ismlit.estimators.supervised import SupervisedIKDR
 from ismlit.gamma import label_gamma
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian
-
-grown_by_training = partial(KernelDependenceNetwork, early_stopping=False)
 
 
 @parametrize_with_checks([KernelDependenceNetwork()])
@@ -64,18 +60,6 @@ def network(wine):
     return grown_by_training().fit(*wine)
 
 
-CASES = {
-    "wine": lambda: (scale(load_wine().data), load_wine().target),
-    "spiral": lambda: datasets.make_spiral(300, random_state=0),
-    "adversarial": lambda: datasets.make_adversarial(random_state=0),
-    "noise": lambda: datasets.make_random_labels(random_state=0),
-    "cancer": lambda: (
-        scale(load_breast_cancer().data),
-        load_breast_cancer().target,
-    ),
-}
-
-
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -84,7 +68,7 @@ CASES = {
     ],
 )
 def test_hsic_rises_to_the_threshold(name, options):
-    X, y = CASES[name]()
+    X, y = GROWN_ON[name]()
     found = grown_by_training(**options).fit(X, y)
     assert np.all(np.diff(found.history_["agreement"]) > 0)
     assert found.converged_ and found.history_["agreement"][-1] > 0.99

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import (
-    load_diabetes,
-)
+from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler

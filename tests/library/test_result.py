@@ -5,26 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.datasets import (
-    load_breast_cancer,
-)
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import scale
 
-from ismlit.bandwidth import median_distance
 from ismlit.gamma import label_gamma
-from ismlit.geometry.frames import (
-    projector_distance,
-)
+from ismlit.geometry.frames import projector_distance
 from ismlit.kernels import Gaussian, Polynomial
 from ismlit.solvers.ism import ism
-
-
-@pytest.fixture(scope="module")
-def breast_cancer():
-    bunch = load_breast_cancer()
-    X, y = scale(bunch.data), bunch.target
-    return X, label_gamma(y), Gaussian(median_distance(X))
 
 
 def test_history_and_signs(rng):

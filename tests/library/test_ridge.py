@@ -1,22 +1,14 @@
 """Ridge discriminant analysis, of which the network's layers are made."""
 
-from functools import partial
-
 import numpy as np
 import pytest
-from library.problems import layer_solver
+from library.problems import GROWN_ON, grown_by_training, layer_solver
 from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
-from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import scale
 
-from ismlit import datasets
-from ismlit.estimators.network.classifier import KernelDependenceNetwork
 from ismlit.estimators.network.layers import GramColumns, Waves
-from ismlit.estimators.network.ridge import (
-    RidgeDirections,
-)
+from ismlit.estimators.network.ridge import RidgeDirections
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian
 from ismlit.objectives.features import even_frequencies
@@ -52,23 +44,10 @@ def test_directions_are_those_of_ridge_discriminant_analysis(exact, ridge, rng):
     assert subspace_angles(images, R @ other).max() > 0.1  # not any two directions would do
 
 
-grown_by_training = partial(KernelDependenceNetwork, early_stopping=False)
-CASES = {
-    "wine": lambda: (scale(load_wine().data), load_wine().target),
-    "spiral": lambda: datasets.make_spiral(300, random_state=0),
-    "adversarial": lambda: datasets.make_adversarial(random_state=0),
-    "noise": lambda: datasets.make_random_labels(random_state=0),
-    "cancer": lambda: (
-        scale(load_breast_cancer().data),
-        load_breast_cancer().target,
-    ),
-}
-
-
 @pytest.mark.slow
 def test_sharper_ridges_are_used_only_where_needed(wine):
     assert grown_by_training().fit(*wine).ridge_ == np.inf
-    X, y = CASES["cancer"]()
+    X, y = GROWN_ON["cancer"]()
     smooth = grown_by_training(ridges=(np.inf,))
     with pytest.warns(ConvergenceWarning, match="below threshold"):
         smooth.fit(X, y)
@@ -81,7 +60,7 @@ def test_sharper_ridges_are_used_only_where_needed(wine):
 
 def test_the_fallback_never_lowers_hsic():
     """(6.3) with a wide bandwidth: numerator as before, denominator no larger."""
-    X, y = CASES["noise"]()
+    X, y = GROWN_ON["noise"]()
     solver = layer_solver(y)
     Z, kernel = X - X.mean(axis=0), Gaussian(1.0)
     for _ in range(4):
@@ -95,7 +74,7 @@ def test_the_fallback_never_lowers_hsic():
 
 
 def test_interpolation_at_ridge_zero():
-    X, y = CASES["adversarial"]()
+    X, y = GROWN_ON["adversarial"]()
     solver = layer_solver(y)
     _, R, _ = solver.lift(X, Gaussian(0.02))
     Z = R @ solver.start(R, 1e-10)

@@ -4,9 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.datasets import (
-    make_blobs,
-)
+from sklearn.datasets import make_blobs
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 

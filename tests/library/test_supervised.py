@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from ismlit import (
-    SupervisedIKDR,
-)
+from ismlit import SupervisedIKDR
 from ismlit.bandwidth import self_tuning_kernel
 
 
