@@ -220,12 +220,6 @@ def ship(target):
 # ---------------------------------------------------------------- the pages
 
 
-def imported(notebook):
-    """Names of the packages that a notebook's cells import."""
-    code = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    return set(re.findall(r"^\s*(?:import|from) (\w+)", "\n".join(code), re.M))
-
-
 def about(notebook):
     """What a page has to know of its notebook: why it cannot run here, what some cells need."""
     metadata = notebook["metadata"].get("ismlit", {})
