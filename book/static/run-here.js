@@ -399,9 +399,11 @@ function receive(message) {
 function end(state, words) {
   dismiss();
   for (const cell of queue) cell.mark("", "not run");
-  for (const cell of cells.filter(cell => cell.hasRun)) cell.mark("stale", "its variables are gone");
+  for (const cell of cells) {
+    if (cell.hasRun) cell.mark("stale", "its variables are gone");
+    cell.hasRun = false;
+  }
   running?.mark(running.results.length ? "" : "stale", "stopped: Python’s variables are gone");
-  for (const cell of cells) cell.hasRun = false;
   [worker, isReady, isStarting, queue, running] = [null, false, false, [], null];
   count = { ran: 0, failed: 0 };
   panel.state(state, words);
