@@ -406,24 +406,6 @@ class ConditionalProblem(Conditional):
         slope: np.ndarray = left @ right.T
         return slope if u is None else np.asarray(slope * (u * u.T))
 
-    def gradient_derivative(self, W: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        """Return half of the Euclidean Hessian of J applied to one direction.
-
-        Parameters
-        ----------
-        W : array of shape (d, q)
-            The projection.
-        Z : array of shape (d, q)
-            The direction.
-
-        Returns
-        -------
-        array of shape (d, q)
-            The derivative of ``Phi(W + t Z)(W + t Z)`` at t = 0.
-        """
-        turned = self.phi_derivative(W, np.asarray(Z)[None])[0]
-        return np.asarray(turned + self._slope(W, np.asarray(Z, float)))
-
 
 def total(tables: list[Table], order: int) -> np.ndarray:
     """Return the sum of the terms' derivatives of one order.

@@ -266,26 +266,6 @@ class NormalizedProblem(Samples):
             image += change.objective_and_gradient(W)[1]
         return images
 
-    def gradient_derivative(self, W: ArrayLike, Z: ArrayLike) -> np.ndarray:
-        """Return half of the Euclidean Hessian applied to one direction.
-
-        Parameters
-        ----------
-        W : array of shape (d, q)
-            The projection.
-        Z : array of shape (d, q)
-            The direction.
-
-        Returns
-        -------
-        array of shape (d, q)
-            The derivative of ``Phi(W + t Z)(W + t Z)`` at t = 0.
-        """
-        at = self._at(W)
-        change = self._plain(self._gamma_derivative(W, at, Z))
-        along = self._plain(at.gamma).gradient_derivative(W, Z)
-        return np.asarray(along + change.objective_and_gradient(W)[1])
-
     # ------------------------------------------------------------ what they share
 
     def forget(self) -> None:

@@ -272,34 +272,6 @@ class Problem(Samples):
             raise ValueError(f"{self.kernel!r} has a non-finite second derivative on this data")
         return products
 
-    def gradient_derivative(self, W: ArrayLike, Z: ArrayLike) -> np.ndarray:
-        """Return half of the Euclidean Hessian of J applied to one direction, in one pass.
-
-        Phi is not formed.
-
-        Parameters
-        ----------
-        W : array of shape (d, q)
-            The projection.
-        Z : array of shape (d, q)
-            The direction.
-
-        Returns
-        -------
-        array of shape (d, q)
-            The derivative of ``Phi(W + t Z)(W + t Z)`` at t = 0.
-        """
-        pairs = self.pairs
-        projected = pairs.projected(W)
-        z, images = [one.z for one in projected], pairs.project(np.asarray(Z, self.dtype))
-        sides = self._sides(images, 1), self._sides(z, 2)
-        row_sums = pairs.sweep(
-            self._hessian_row, projected, pairs.slopes(projected, images), *sides
-        )
-        totals = pairs.spread(row_sums)
-        first, second = totals[: len(z)], totals[len(z) :]
-        return np.asarray(self._assembled(first, images, 1) + self._assembled(second, z, 2))
-
     # ------------------------------------------------------------ Psi times V, part by part
 
     def _sides(self, images: Sequence[np.ndarray], order: int) -> list[np.ndarray]:
@@ -415,26 +387,6 @@ class Problem(Samples):
                     change *= second
                     total = totals[m * len(parts) + k]
                     add_both_ways(total, rows, columns, number, change, sides[k])
-        return totals
-
-    def _hessian_row(
-        self,
-        r: int,
-        projected: list[Projected],
-        slopes: list[Factors],
-        first: list[np.ndarray],
-        second: list[np.ndarray],
-    ) -> list[np.ndarray]:
-        """The shares of block row r in Psi times the first sides, in (d Psi) times the others."""
-        totals = self.pairs.shares(r, *(V.shape[1] for V in [*first, *second]))
-        for rows, columns, parts in self._tiles(r, projected, 1, 2):
-            for k, ((slope, psi), (number, curved)) in enumerate(parts):
-                self._off_diagonal(k, rows, columns, psi)
-                add_both_ways(totals[k], rows, columns, slope, psi, first[k])
-                change = slope_tile(slopes[k], rows, columns)
-                change *= curved
-                total = totals[len(parts) + k]
-                add_both_ways(total, rows, columns, number, change, second[k])
         return totals
 
     def _require_finite(self, value: float, array: np.ndarray) -> None:

@@ -85,6 +85,3 @@ class TwiceDifferentiable(Objective, Protocol):
 
     def phi_derivative(self, W: np.ndarray, Z: np.ndarray) -> np.ndarray:
         """Return the derivatives of ``Phi(W + t Z) W`` at t = 0 for directions Z (m, d, q)."""
-
-    def gradient_derivative(self, W: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        """Return the derivative of ``Phi(W + t Z)(W + t Z)`` at t = 0 along Z (d, q)."""

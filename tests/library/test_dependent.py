@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from library.problems import keep_the_contract
 from numpy.testing import assert_allclose
+from scipy.stats import loguniform
 from sklearn.datasets import load_wine
+from sklearn.model_selection import RandomizedSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -125,3 +127,28 @@ def test_training_data_is_neither_changed_nor_kept(rng):
     assert model.result_.problem is None and len(pickle.dumps(model)) < 20_000
     X[:] = 0
     assert_allclose(model.transform(before), Z)
+
+
+def test_a_bandwidth_is_drawn_from_a_distribution_and_can_be_read(wine):
+    """In units of the median: the scale is a number in cv_results_, and multiplies the rule."""
+    X, y = wine
+    model = SupervisedIKDR(2, bandwidth="median", init="taylor", ridge=np.inf)
+    widths = {"bandwidth_scale": loguniform(1 / 16, 1)}
+    search = RandomizedSearchCV(model, widths, n_iter=3, cv=StratifiedKFold(3), random_state=0)
+    search.fit(X, y)
+    tried = search.cv_results_["param_bandwidth_scale"].astype(float)
+    assert ((tried >= 1 / 16) & (tried <= 1)).all() and len(set(tried)) == 3
+    whole = (
+        SupervisedIKDR(2, bandwidth="median", init="taylor", ridge=np.inf).fit(X, y).kernel_.sigma
+    )
+    best = search.best_estimator_.kernel_.sigma
+    assert best == pytest.approx(whole * search.best_params_["bandwidth_scale"])
+    local = SupervisedIKDR(
+        1, bandwidth="self_tuning", bandwidth_scale=2.0, init="taylor", ridge=np.inf
+    )
+    single = (
+        SupervisedIKDR(1, bandwidth="self_tuning", init="taylor", ridge=np.inf).fit(X, y).kernel_
+    )
+    assert np.allclose(local.fit(X, y).kernel_.sigmas, 2 * single.sigmas)
+    with pytest.raises(ValueError, match="takes no bandwidth"):
+        SupervisedIKDR(1, kernel="linear", bandwidth_scale=2.0, ridge=np.inf).fit(X, y)

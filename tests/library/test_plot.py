@@ -1,23 +1,21 @@
 """What is drawn, read off the axes."""
 
 import sys
-import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import loguniform
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
-from sklearn.exceptions import FitFailedWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, StratifiedKFold
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import Bunch
 
 from ismlit import SupervisedIKDR, bootstrap_importances
-from ismlit.plot import plot_bandwidths, plot_importances, plot_projection
+from ismlit.plot import plot_importances, plot_projection
 
 FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
 
@@ -234,98 +232,6 @@ def test_what_has_no_importances_is_refused_in_words(wine):
     for top in (-1, 0):
         with pytest.raises(ValueError, match=f"top must be at least 1.*got {top}"):
             plot_importances(np.ones(3), top=top)
-
-
-def test_a_search_is_drawn_by_the_best_of_each_bandwidth(wine):
-    X, y = wine
-    pipe = make_pipeline(StandardScaler(), SupervisedIKDR(init="taylor", ridge=np.inf))
-    grid = {"supervisedikdr__bandwidth_scale": [2.0, 0.5], "supervisedikdr__n_components": [1, 2]}
-    search = GridSearchCV(pipe, grid, cv=FOLDS).fit(X, y)
-    line = plot_bandwidths(search).lines[0]
-    assert line.get_xdata().tolist() == [0.5, 2.0]
-    scores = search.cv_results_["mean_test_score"].reshape(2, 2).max(axis=1)[::-1]
-    assert np.allclose(line.get_ydata(), scores)
-    with pytest.raises(ValueError, match=r"no bandwidth was searched, but .'n_components'"):
-        plot_bandwidths(GridSearchCV(pipe[1], {"n_components": [1]}, cv=FOLDS).fit(X, y))
-    by_rule = GridSearchCV(pipe[1], {"bandwidth": ["median", 2.0]}, cv=FOLDS).fit(X, y)
-    with pytest.raises(ValueError, match="not all numbers: search bandwidth_scale"):
-        plot_bandwidths(by_rule)
-
-
-def test_a_list_of_grids_is_drawn_where_a_bandwidth_was_searched(wine):
-    X, y = wine
-    widths = {"bandwidth_scale": [2.0, 0.25, 1.0], "n_components": [1, 2]}
-    model = SupervisedIKDR(init="taylor", max_iter=20, ridge=np.inf)
-    for other in ({"kernel": ["linear"]}, {"kernel": ["squared"], "n_components": [1, 12]}):
-        search = GridSearchCV(model, [other, widths], cv=FOLDS)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            search.fit(X, y)
-        ax = plot_bandwidths(search)
-        skipped = np.prod([len(values) for values in other.values()])
-        scores = search.cv_results_["mean_test_score"][skipped:].reshape(3, 2).max(axis=1)
-        line, best = ax.lines[0], [at for at in ax.lines if len(set(at.get_xdata())) == 1]
-        assert line.get_xdata().tolist() == [0.25, 1.0, 2.0]
-        assert np.allclose(line.get_ydata(), scores[[1, 2, 0]])
-        chosen = search.best_params_.get("bandwidth_scale")
-        assert [at.get_xdata()[0] for at in best] == [chosen] * (chosen is not None)
-
-
-def test_a_bandwidth_that_cannot_be_fitted_is_left_out(wine):
-    X, y = wine
-    grid = {"bandwidth_scale": [1.0, 0.5], "n_components": [14, 2]}
-    search = GridSearchCV(SupervisedIKDR(init="taylor", ridge=np.inf), grid, cv=FOLDS)
-    with pytest.warns(FitFailedWarning), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "One or more of the test scores")
-        search.fit(X, y)
-    line = plot_bandwidths(search).lines[0]
-    assert line.get_xdata().tolist() == [0.5, 1.0] and np.isfinite(line.get_ydata()).all()
-
-
-def test_of_several_metrics_that_of_refit_is_drawn(wine):
-    X, y = wine
-    scoring = {
-        "share": lambda model, X, y: model.score(X, y),
-        "spread": lambda model, X, y: float(model.transform(X).std()),
-    }
-    grid = {"bandwidth_scale": [0.5, 1.0]}
-    of = dict(scoring=scoring, cv=FOLDS)
-    model = SupervisedIKDR(1, init="taylor", ridge=np.inf)
-    for metric in scoring:
-        search = GridSearchCV(model, grid, refit=metric, **of).fit(X, y)
-        ax = plot_bandwidths(search)
-        assert np.allclose(ax.lines[0].get_ydata(), search.cv_results_[f"mean_test_{metric}"])
-        (bars,) = [c for c in ax.collections if hasattr(c, "get_segments")]
-        half = [np.ptp(segment[:, 1]) / 2 for segment in bars.get_segments()]
-        assert np.allclose(half, search.cv_results_[f"std_test_{metric}"] / np.sqrt(2))
-    for refit in (False, lambda results: 0):
-        search = GridSearchCV(model, grid, refit=refit, **of).fit(X, y)
-        with pytest.raises(ValueError, match=r"metrics \['share', 'spread'\], and refit=.*'share'"):
-            plot_bandwidths(search)
-
-
-def test_a_bandwidth_is_drawn_from_a_distribution_and_can_be_read(wine):
-    """In units of the median: the scale is a number in cv_results_, and multiplies the rule."""
-    X, y = wine
-    model = SupervisedIKDR(2, bandwidth="median", init="taylor", ridge=np.inf)
-    widths = {"bandwidth_scale": loguniform(1 / 16, 1)}
-    search = RandomizedSearchCV(model, widths, n_iter=3, cv=FOLDS, random_state=0).fit(X, y)
-    tried = search.cv_results_["param_bandwidth_scale"].astype(float)
-    assert ((tried >= 1 / 16) & (tried <= 1)).all() and len(set(tried)) == 3
-    whole = (
-        SupervisedIKDR(2, bandwidth="median", init="taylor", ridge=np.inf).fit(X, y).kernel_.sigma
-    )
-    best = search.best_estimator_.kernel_.sigma
-    assert best == pytest.approx(whole * search.best_params_["bandwidth_scale"])
-    local = SupervisedIKDR(
-        1, bandwidth="self_tuning", bandwidth_scale=2.0, init="taylor", ridge=np.inf
-    )
-    single = (
-        SupervisedIKDR(1, bandwidth="self_tuning", init="taylor", ridge=np.inf).fit(X, y).kernel_
-    )
-    assert np.allclose(local.fit(X, y).kernel_.sigmas, 2 * single.sigmas)
-    with pytest.raises(ValueError, match="takes no bandwidth"):
-        SupervisedIKDR(1, kernel="linear", bandwidth_scale=2.0, ridge=np.inf).fit(X, y)
 
 
 def test_without_matplotlib_a_plot_says_what_to_install(monkeypatch, points):

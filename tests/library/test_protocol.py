@@ -57,9 +57,6 @@ class Laplacians:
         slopes = [np.einsum("ijq,ijq->ij", across(z), across(self.X @ one)) for one in Z]
         return np.array([self._scatter(A * slope, W) for slope in slopes])
 
-    def gradient_derivative(self, W, Z):
-        return self.phi_derivative(W, Z[None])[0] + self.objective_and_phi(W)[1] @ Z
-
     def on(self, rows):
         F = self.F[rows]
         return replace(self, X=self.X[rows], F=F - F.mean(axis=0), count=Count())

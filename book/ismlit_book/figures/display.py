@@ -91,7 +91,7 @@ def _saved(figure, file, form, box="tight", **options):
     return file
 
 
-def drawing(figure, box="tight"):
+def drawing(figure, box="tight", boxes=None):
     """A figure as SVG, in the page's pixels and for both themes.
 
     Parameters
@@ -99,6 +99,8 @@ def drawing(figure, box="tight"):
     figure : matplotlib.figure.Figure
     box : "tight" or None
         Cut to what is drawn, or the whole figure: so several keep their places.
+    boxes : list of tuple, optional
+        Its `panels`, where they are known.
 
     Returns
     -------
@@ -131,8 +133,9 @@ def drawing(figure, box="tight"):
     text = re.sub(r"\s+", " ", re.sub(r"<!--.*?-->", "", text)).replace("> <", "><")
     text = re.sub(r' (?:d|x|y|points)="[^"]*"', _shorter, text)
     text = _POINTS.sub(_grouped, text)
-    boxes = " ".join(",".join(f"{edge:.1f}" for edge in part) for part in panels(figure, box))
-    start = rf'<svg data-panels="{boxes}"\1{_theme(text)}'
+    boxes = panels(figure, box) if boxes is None else boxes
+    places = " ".join(",".join(f"{edge:.1f}" for edge in part) for part in boxes)
+    start = rf'<svg data-panels="{places}"\1{_theme(text)}'
     return re.sub(r"<svg([^>]*>)", start, text, count=1)
 
 

@@ -159,9 +159,9 @@ def slides(draw, values, name, alt, shown=0):
 
     drawings, boxes = [], []
     for number, figure in enumerate(figures()):
-        figure.draw_without_rendering()  # a layout has settled when it is made a second time
-        drawings.append(drawing(figure, box=None))
+        _settle(figure)
         boxes.append(panels(figure, box=None))
+        drawings.append(drawing(figure, box=None, boxes=boxes[-1]))
         if number == shown % len(values):
             still, size = picture(figure)
     is_light = max(map(len, drawings)) <= HEAVIEST_FRAME
@@ -176,6 +176,15 @@ def slides(draw, values, name, alt, shown=0):
     film = dict(parts=parts, frames=frames, stacked=stacked)
     given["film"] = json.dumps(film, separators=(",", ":")).replace("</", r"<\/")
     return HTML(render("slides.html.j2", still=still, **given))
+
+
+def _settle(figure):
+    """Make the layout, which has settled when it is made a second time, and keep it."""
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        for _ in range(2):
+            layout.execute(figure)
+        figure.set_layout_engine(None)
 
 
 def _shared(frames):

@@ -184,8 +184,9 @@ def grassmann_trust_region(X, gamma=None, kernel=None, q=None, **options) -> ISM
     except _Spent:
         message = f"max_passes = {run.max_passes} used"
         return run.result(values.W, len(run.objectives) - 1, False, message)
-    done = _tangent_norm(found.point, values.at(found.point)[1]) <= 1.01 * run.threshold
-    return run.result(found.point, found.iterations, done, found.stopping_criterion)
+    W = found.point
+    done = _tangent_norm(W, values.at(W)[1] @ W) <= 1.01 * run.threshold
+    return run.result(W, found.iterations, done, found.stopping_criterion)
 
 
 class _Values:
@@ -200,12 +201,12 @@ class _Values:
         self.kept = []
 
     def at(self, W):
-        """J and half its gradient at W."""
+        """J and Phi at W."""
         for point, found in self.kept:
             if np.array_equal(point, W):
                 return found
         self._pay()
-        found = self.run.problem.objective_and_gradient(W)
+        found = self.run.problem.objective_and_phi(W)
         self.kept = [*self.kept[-1:], (W, found)]
         return found
 
@@ -216,11 +217,12 @@ class _Values:
         if not np.array_equal(W, self.W):
             self.run.record(self.at(W)[0])
             self.W = W
-        return -2 * self.at(W)[1]
+        return -2 * self.at(W)[1] @ W
 
     def hessian(self, W, Z):
         self._pay()
-        return -2 * self.run.problem.gradient_derivative(W, Z)
+        along = self.run.problem.phi_derivative(W, Z[None])[0]
+        return -2 * (along + self.at(W)[1] @ Z)
 
     def _pay(self):
         if self.run.spent:
