@@ -2,8 +2,8 @@
 #   PYTHON=python3.12   which Python to use (3.11 gets the locked versions, others the newest allowed)
 #   VENV=.venv          where its packages go
 #   JOBS=2              how many notebooks or test files run at once
-#   THIRD=0             which third (0, 1, 2) of the notebooks `make test` runs with inputs moved by 1e-13,
-#                       and of the pages it opens in the browser
+#   TURN=0              a number that counts on: `make test` runs another third of the notebooks with inputs
+#                       moved by 1e-13, and opens another ninth of the pages in the browser, each turn
 #   SLOW=1              `make test` with the slow tests as well
 #   WEEKLY=1            and with those that run page after page in the browser's own Python
 
@@ -53,7 +53,7 @@ test: $(STAMP) ## lint, tests, notebooks against their stored outputs, book, bro
 	$(PYTEST) -n $(JOBS) --dist loadscope -m "not browser$(QUICK)"
 	@echo "the notebooks; beside them the book is built"
 	$(PY) -m tools.build_book > $(VENV)/book.log 2>&1 & book=$$!; \
-	$(PYTEST) -n $(JOBS) --dist loadscope $(if $(THIRD),-p tools.rounding --third $(THIRD)) $(NBVAL) $(CELLS) book; \
+	$(PYTEST) -n $(JOBS) --dist loadscope $(if $(TURN),-p tools.rounding --third $$(($(TURN) % 3))) $(NBVAL) $(CELLS) book; \
 	cells=$$?; wait $$book || { cat $(VENV)/book.log; exit 1; }; exit $$cells
 	$(PYTEST) -n $(JOBS) --dist loadgroup -m "browser$(QUICK)" tests/browser
 

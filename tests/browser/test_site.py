@@ -83,20 +83,20 @@ def one_of_each_kind():
     return {*first.values()}
 
 
-def weekly_but_a_third(pages):
-    """The pages as parameters of a test: a third, another one each time, and the others weekly."""
-    third = int(os.environ.get("THIRD") or 0)
-    marks = lambda k: [pytest.mark.weekly] * (k % 3 != third)
+def weekly_but_one_in(n, pages):
+    """The pages as parameters of a test: one in n, others each time, and the rest weekly."""
+    turn = int(os.environ.get("TURN") or 0) % n
+    marks = lambda k: [pytest.mark.weekly] * (k % n != turn)
     return [pytest.param(page, marks=marks(k)) for k, page in enumerate(pages)]
 
 
 def pages_to_open():
-    """One of each kind, and of the others a third; of those that list the source, one alone."""
+    """One of each kind, and of the others a ninth; of those that list the source, one alone."""
     of_source = [page for page in PAGES if page.startswith("_modules/")]
     listed = [page for page in PAGES if page not in of_source[1:]]
     first = one_of_each_kind()
     yield from (page for page in listed if page in first)
-    yield from weekly_but_a_third([page for page in listed if page not in first])
+    yield from weekly_but_one_in(9, [page for page in listed if page not in first])
 
 
 def pages_for_axe():
@@ -741,7 +741,7 @@ def wait_for_formulas(tab):
 
 
 @pytest.mark.parametrize(
-    "page", weekly_but_a_third([page for page in PAGES if re.match(COURSE, page)])
+    "page", weekly_but_one_in(3, [page for page in PAGES if re.match(COURSE, page)])
 )
 def test_a_page_of_the_course_has_an_end(page, on_page):
     """Ten screens, once its formulas are set; exercises that answer are not read but used."""
@@ -765,7 +765,7 @@ def test_a_page_of_the_course_has_an_end(page, on_page):
 
 
 @with_mathjax
-@pytest.mark.parametrize("page", weekly_but_a_third(["3.3", "4.1", "5.4", "A.4", "C.2", "D.1"]))
+@pytest.mark.parametrize("page", weekly_but_one_in(3, ["3.3", "4.1", "5.4", "A.4", "C.2", "D.1"]))
 def test_a_formula_of_the_record_is_broken_between_symbols(page, on_page):
     """However narrow: no line ends within one, no column is left out of sight."""
     tab = on_page(f"book/record/{page}.html", width=320, height=844)

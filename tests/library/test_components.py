@@ -226,7 +226,7 @@ def test_no_more_components_are_tried_than_every_fold_has_directions(rng, monkey
 
 def test_the_number_of_components_is_found_by_rows_held_out():
     """Four quadrants lie in a plane, two halves on a line; of noise one column is enough."""
-    X = np.random.default_rng(1).standard_normal((240, 6))
+    X = np.random.default_rng(1).standard_normal((160, 6))
     halves = (X[:, 0] > 0).astype(int)
     for y, wanted in ((halves, 1), (halves + 2 * (X[:, 1] > 0), 2)):
         model = SupervisedIKDR("auto", ridge=np.inf, tol=1e-3).fit(X, y)

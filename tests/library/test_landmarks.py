@@ -119,7 +119,7 @@ def test_visits_give_the_problem_of_the_same_landmarks(gamma, rng):
 
 
 def test_a_file_is_fitted_as_the_array_is_and_stays_there(tmp_path):
-    X, y = product(30_000)
+    X, y = product(20_000)
     np.save(tmp_path / "rows.npy", X)
     on_disk = np.load(tmp_path / "rows.npy", mmap_mode="r")
     options = dict(ridge=0.01, random_features=64, random_state=0)
