@@ -17,6 +17,7 @@ from ismlit_book import (
     results,
 )
 from ismlit_book.record.draws import KERNELS, SIZES, Draw
+from ismlit_book.record.equality import _approximately, values
 from ismlit_book.record.evidence import TESTED, EvidenceError
 
 from ismlit.objectives.plain import Problem
@@ -177,6 +178,26 @@ def test_a_formula_is_refuted_only_where_its_symbols_may_be():
     assert derived(sp.sqrt(t**2), -t).holds
     assert not derived(sp.sqrt(x**2), -x).holds
     assert not derived(at_most(0, x)).holds and derived(at_most(t, 0)).holds
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        x**2 * sp.exp(-x * y) + sp.sin(x) / sp.cosh(n),
+        sp.sqrt(x) * sp.log(n) + sp.pi * sp.I,
+        f(x * y) - 3 * f(x).diff(x, 2),
+        f(x * y + t).diff(x) + sp.Function("g")(x, y),
+    ],
+)
+def test_a_first_look_in_double_precision_is_the_value_at_the_first_point(expression):
+    value, largest = _approximately(expression)
+    assert value == pytest.approx(float(abs(next(values(expression)))), rel=1e-12)
+    assert largest >= value
+
+
+def test_a_first_look_leaves_other_functions_to_mpmath():
+    with pytest.raises(NotImplementedError):
+        _approximately(sp.Piecewise((x, x > 0), (y, True)))
 
 
 def test_derived_refuses_one_case():
