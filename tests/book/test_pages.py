@@ -4,10 +4,10 @@ import csv
 import io
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pytest
 from ismlit_book import files, printed, results
 from ismlit_book.experiments import report, table_6_1
 from ismlit_book.record.cells import Place
@@ -15,14 +15,15 @@ from ismlit_book.record.ledger import SIGNS, counts, ledger, told_apart
 
 from tools.site import pages, verdicts
 
-FILES = pages.pages()
+FILES = cache(pages.pages)  # seconds: not while tests are collected
 NUMBERS = list(report.numbers())
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_generated_file_is_fresh(name):
-    stored = (files.pages() / name).read_text(encoding="utf-8")
-    assert stored == FILES[name], "run: python -m tools.site.pages"
+def test_generated_files_are_fresh(subtests):
+    for name, text in FILES().items():
+        with subtests.test(name):
+            stored = (files.pages() / name).read_text(encoding="utf-8")
+            assert stored == text, "run: python -m tools.site.pages"
 
 
 def test_a_claim_stands_beside_the_names_that_its_cell_calls():
@@ -34,7 +35,7 @@ def test_a_claim_stands_beside_the_names_that_its_cell_calls():
 
 def test_the_ledger_as_linked_data():
     """Every claim once, with its verdict; what it uses names it among its users."""
-    data = json.loads(FILES["static/claims.jsonld"])
+    data = json.loads(FILES()["static/claims.jsonld"])
     graph = {entry["@id"]: entry for entry in data["@graph"]}
     assert {entry["identifier"]: entry["verdict"] for entry in graph.values()} == {
         name: claim.verdict for name, claim in ledger().items()
@@ -93,7 +94,7 @@ def test_a_reproduced_row_s_numbers_agree():
 
 
 def test_the_report_has_every_table_and_figure():
-    rows = list(csv.DictReader(io.StringIO(FILES["static/reproduction.csv"])))
+    rows = list(csv.DictReader(io.StringIO(FILES()["static/reproduction.csv"])))
     covered = {row["claim"] for row in rows}
     assert {i for i in ledger() if re.match(r"(tab|fig)-", i)} <= covered
     assert all(row["verdict"] == ledger()[row["claim"]].verdict for row in rows)

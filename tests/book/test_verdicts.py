@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from html import escape, unescape
 from itertools import pairwise
 
@@ -28,9 +29,10 @@ from matplotlib.path import Path
 from tools.site import formulas, graph, layers, verdicts
 
 LEDGER, CELLS, KNOWN = ledger(), cells(), known()
-GRAPH = verdicts.PARTS["graph"]("")
+# what takes seconds is not made while tests are collected
+GRAPH = cache(lambda: verdicts.PARTS["graph"](""))
 ISM = "ismlit_book.methods.published.published_ism"
-PAGES = dict(verdicts.claim_pages({ISM: f"../api.html#{ISM}"}))
+PAGES = cache(lambda: dict(verdicts.claim_pages({ISM: f"../api.html#{ISM}"})))
 each_chapter = pytest.mark.parametrize("key", TITLES)
 
 
@@ -107,7 +109,7 @@ def test_names_are_the_printed_ones_and_tell_claims_apart():
 @each_chapter
 def test_a_claim_s_page_says_all_about_it(key):
     for claim in of_chapter(key):
-        body = PAGES[claim.id]["body"]
+        body = PAGES()[claim.id]["body"]
         text = text_of(body.partition('<details class="claim-cell">')[0])
         assert f"<h1>{verdicts.heading(claim.id)}</h1>" in unescape(body)
         assert f"{SIGNS[claim.verdict]} {claim.verdict}" in text
@@ -137,10 +139,10 @@ def test_a_claim_is_headed_by_its_number_or_by_what_it_says():
 def test_neighbours_are_those_of_the_chapter():
     for chapter in TITLES:
         ids = [c.id for c in of_chapter(chapter)]
-        assert PAGES[ids[0]]["before-link"] == PAGES[ids[-1]]["after-link"] == "../ledger.html"
+        assert PAGES()[ids[0]]["before-link"] == PAGES()[ids[-1]]["after-link"] == "../ledger.html"
         for before, after in pairwise(ids):
-            assert PAGES[before]["after-link"] == f"{after}.html"
-            assert PAGES[after]["before"] == escape(verdicts.heading(before))
+            assert PAGES()[before]["after-link"] == f"{after}.html"
+            assert PAGES()[after]["before"] == escape(verdicts.heading(before))
 
 
 def test_a_claim_s_page_names_what_implements_it():
@@ -150,7 +152,7 @@ def test_a_claim_s_page_names_what_implements_it():
     assert "ismlit.kernels.Gaussian" in found["thm-6.1"], "called above the cell"
     assert not any("._" in name for names in found.values() for name in names)
     assert (
-        'href="../api.html#ismlit_book.methods.published.published_ism"' in PAGES["alg-4"]["body"]
+        'href="../api.html#ismlit_book.methods.published.published_ism"' in PAGES()["alg-4"]["body"]
     )
 
 
@@ -159,9 +161,9 @@ def test_a_claim_s_page_says_how_it_is_known_that_it_uses_another():
     for user, used in (("lem-D.4", "eq-D.70"), ("thm-5.1", "lem-C.1"), ("def-5", "def-1")):
         kind = origin(user, used)
         for page, other in ((user, used), (used, user)):
-            after = PAGES[page]["body"].split(f'href="../claims/{other}.html">', 1)[1]
+            after = PAGES()[page]["body"].split(f'href="../claims/{other}.html">', 1)[1]
             assert re.search(r"<small[^>]*>(.*?)</small>", after)[1] == kind
-    text = text_of(PAGES["eq-4.15"]["body"])
+    text = text_of(PAGES()["eq-4.15"]["body"])
     assert all(why in text for why in LEDGER["eq-4.15"].apart.values())
 
 
@@ -170,16 +172,16 @@ def test_a_theorem_s_page_lists_the_steps_of_its_proof():
     steps = verdicts.proofs()
     assert "thm-6.1" in steps and "eq-4.9" not in steps
     for name, listed in steps.items():
-        assert (f'<div class="claim-proof">{listed}</div>') in PAGES[name]["body"]
+        assert (f'<div class="claim-proof">{listed}</div>') in PAGES()[name]["body"]
         assert listed.count("<li>") == listed.count("<small>") > 0
-    assert all("claim-proof" not in PAGES[name]["body"] for name in LEDGER.keys() - steps.keys())
+    assert all("claim-proof" not in PAGES()[name]["body"] for name in LEDGER.keys() - steps.keys())
 
 
 @pytest.mark.parametrize("name", ["thm-6.1", "eq-D.47", "def-3"])
 def test_a_claim_s_page_shows_the_cell_and_what_it_uses(name):
     """Where the cell needs nothing from above, or the page has no such cell, nothing is folded."""
     shown = re.findall(
-        r'<details class="claim-cell">.*?</summary>(.*?)</details>', PAGES[name]["body"], re.S
+        r'<details class="claim-cell">.*?</summary>(.*?)</details>', PAGES()[name]["body"], re.S
     )
     wanted = [code for place in CELLS[name] for code in (place.source, used_at(place)) if code]
     squeezed = lambda text: re.sub(r"\s+", "", text)
@@ -189,7 +191,7 @@ def test_a_claim_s_page_shows_the_cell_and_what_it_uses(name):
 
 
 def test_a_table_s_row_shows_its_numbers_with_signs():
-    body = PAGES["tab-5.4-wine-gaussian"]["body"]
+    body = PAGES()["tab-5.4-wine-gaussian"]["body"]
     assert body.count("<tr><td>") == len(verdicts._numbers()["tab-5.4-wine-gaussian"])
     assert 'class="yes">✓' in body
 
@@ -224,7 +226,7 @@ def test_every_claim_stands_where_it_should():
     matters = verdicts.PARTS["errata"]("matters")
     for claim in LEDGER.values():
         assert ledger_page.count(f'<tr id="claim-{claim.id}"') == 1
-        assert f'<a class="v-{claim.verdict.replace(" ", "-")}' in GRAPH
+        assert f'<a class="v-{claim.verdict.replace(" ", "-")}' in GRAPH()
         first = rf'<div[^>]* class="erratum [^"]*"><p><a href="claims/{re.escape(claim.id)}\.html"'
         assert len(re.findall(first, by_slip)) == (claim.verdict in WRONG), claim.id
         assert len(re.findall(first, matters)) == (claim.matters and claim.verdict in WRONG)
@@ -257,9 +259,9 @@ def test_an_equation_of_an_appendix_is_folded_below_its_result():
     assert folded == {result: derivation(result) for result in wanted}
     for result, equations in folded.items():
         for equation in equations:
-            assert f'href="../claims/{equation}.html"' in PAGES[result]["body"]
-            assert f'href="../claims/{result}.html"' in PAGES[equation]["body"]
-            assert f"ledger.html#claim-{equation}" in PAGES[equation]["body"]
+            assert f'href="../claims/{equation}.html"' in PAGES()[result]["body"]
+            assert f'href="../claims/{result}.html"' in PAGES()[equation]["body"]
+            assert f"ledger.html#claim-{equation}" in PAGES()[equation]["body"]
 
 
 def test_the_report_sets_numbers_side_by_side():
@@ -283,7 +285,7 @@ def test_the_graph_s_data_are_the_ledger():
 
 
 def test_boxes_lead_to_pages_and_say_what_is_shaky():
-    found = re.findall(r'<a class="([^"]*)" data-id="([^"]*)" href="([^"]*)"', GRAPH)
+    found = re.findall(r'<a class="([^"]*)" data-id="([^"]*)" href="([^"]*)"', GRAPH())
     assert {name for _, name, _ in found} == set(LEDGER)
     for css, name, address in found:
         assert address == f"claims/{name}.html"
