@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -111,83 +110,40 @@ def check_units(X: np.ndarray) -> None:
         )
 
 
-UNREADABLE = re.compile(
-    r"convert|Cannot cast|float\(\) argument|DateTime|promote|contains (NaN|infinity)"
-)
-"""What numpy and scikit-learn say of a table that they cannot read as finite numbers."""
-
-
-def explain_column(X: Any, error: BaseException) -> None:
-    """Name the column and the row of X that an error of numpy or scikit-learn is about.
-
-    Parameters
-    ----------
-    X : array or frame of shape (n_samples, n_features)
-        What was to be fitted.
-    error : BaseException
-        What happened. Errors that are not about the values of X are left alone.
-
-    Raises
-    ------
-    ValueError
-        If a column holds words, dates, NaN or infinity: names it, the row and the value.
-    """
-    if not isinstance(error, TypeError | ValueError) or not UNREADABLE.search(str(error)):
-        return
-    names = [] if hasattr(X, "dask") else [*getattr(X, "columns", ())]
-    table = [np.asarray(X[name]) for name in names]
-    if isinstance(X, list | tuple | np.ndarray):
-        table = [*np.asarray(X).T]
-    for number, values in enumerate(table):
-        fault = _fault(values) if values.ndim == 1 else None
-        if fault is not None:
-            name = repr(names[number]) if names else number
-            raise ValueError(fault.format(f"column {name}")) from error
-
-
-def refuse_dates(X: Any) -> None:
-    """Refuse a frame with a column of dates or durations, which some libraries turn into numbers.
-
-    Parameters
-    ----------
-    X : array or frame of shape (n_samples, n_features)
-
-    Raises
-    ------
-    ValueError
-        Names the column, the row and the value.
-    """
-    if hasattr(X, "dask"):
-        return
-    for name, dtype in zip(getattr(X, "columns", ()), getattr(X, "dtypes", ())):
-        if str(dtype).lower().startswith(("date", "time", "duration")):
-            raise ValueError(_fault(np.asarray(X[name])).format(f"column {name!r}"))
-
-
 @contextmanager
 def explained(X: Any) -> Iterator[None]:
-    """Let errors of numpy and scikit-learn name the column and the row of X.
+    """Let errors of numpy and scikit-learn name the column and the row of X that cannot be read.
 
     Parameters
     ----------
     X : array or frame of shape (n_samples, n_features)
-        What is read within.
-
-    Yields
-    ------
-    None
 
     Raises
     ------
     ValueError
-        As `explain_column` does; other errors are left alone.
+        If a column holds dates or durations, which some libraries turn into numbers; and, where
+        what is done with X fails, if one holds words, NaN or infinity. Other errors are left alone.
     """
-    refuse_dates(X)
+    for name, dtype in zip(getattr(X, "columns", ()), getattr(X, "dtypes", ())):
+        if not hasattr(X, "dask") and str(dtype).lower().startswith(("date", "time", "duration")):
+            raise ValueError(_fault(np.asarray(X[name])).format(f"column {name!r}"))
     try:
         yield
     except (TypeError, ValueError) as error:
-        explain_column(X, error)
+        for name, values in _columns(X):
+            fault = _fault(values) if values.ndim == 1 else None
+            if fault is not None:
+                raise ValueError(fault.format(f"column {name}")) from error
         raise
+
+
+def _columns(X):
+    """The columns of a frame or an array in memory, each with its name or number."""
+    if hasattr(X, "columns") and not hasattr(X, "dask"):
+        yield from ((repr(name), np.asarray(X[name])) for name in X.columns)
+    elif isinstance(X, list | tuple | np.ndarray):
+        with suppress(ValueError):  # rows of several lengths
+            yield from enumerate(np.asarray(X).T)
 
 
 def _fault(values):

@@ -6,40 +6,11 @@ from contextlib import suppress
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
-from scipy.linalg import eigh, subspace_angles
+from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, eigsh
 
 DENSE_FEATURES = 400  # With more features eigenvectors are found by Lanczos' method,
 RESTARTS = 100  # of which so many cost as much as all eigenvectors by LAPACK.
-
-
-def principal_angles(W1: ArrayLike, W2: ArrayLike) -> np.ndarray:
-    """Return the principal angles between two subspaces.
-
-    Parameters
-    ----------
-    W1 : array of shape (d, q)
-        A basis of one subspace.
-    W2 : array of shape (d, p)
-        A basis of the other.
-
-    Returns
-    -------
-    array of shape (min(q, p),)
-        The angles in radians, falling.
-
-    References
-    ----------
-    Bjorck and Golub 1973, Numerical methods for computing angles between linear subspaces.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ismlit.geometry.frames import principal_angles
-    >>> np.degrees(principal_angles([[1.0], [0.0]], [[0.6], [0.8]])).round(2)
-    array([53.13])
-    """
-    return subspace_angles(np.asarray(W1), np.asarray(W2))
 
 
 def project_out(A: np.ndarray, W: np.ndarray) -> np.ndarray:
@@ -172,9 +143,10 @@ def geodesic(W: np.ndarray, Z: np.ndarray, t: float) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from ismlit.geometry.frames import geodesic, principal_angles
+    >>> from ismlit.geometry.frames import geodesic
+    >>> from scipy.linalg import subspace_angles
     >>> W, Z = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
-    >>> np.degrees(principal_angles(W, geodesic(W, Z, np.pi / 6))).round(2)
+    >>> np.degrees(subspace_angles(W, geodesic(W, Z, np.pi / 6))).round(2)
     array([30.])
     """
     U, s, Vt = np.linalg.svd(Z, full_matrices=False)

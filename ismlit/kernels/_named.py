@@ -193,10 +193,10 @@ class Gaussian(_Exponential):
     >>> import numpy as np
     >>> from ismlit import Gaussian, ism, label_gamma
     >>> from ismlit.datasets import make_rings
-    >>> from ismlit.geometry.frames import principal_angles
+    >>> from scipy.linalg import subspace_angles
     >>> X, y, plane = make_rings(d=4, random_state=0)
     >>> W = ism(X, label_gamma(y), Gaussian(0.5), 2).W
-    >>> bool(np.degrees(principal_angles(W, plane)[0]) < 5)
+    >>> bool(np.degrees(subspace_angles(W, plane)[0]) < 5)
     True
     """
 

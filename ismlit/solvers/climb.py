@@ -8,6 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
+from scipy.linalg import subspace_angles
 
 from ismlit.geometry.frames import (
     canonical_frame,
@@ -15,7 +16,6 @@ from ismlit.geometry.frames import (
     geodesic,
     half_gradient,
     nearest_frame,
-    principal_angles,
     project_out,
     projector_distance,
     top_eigenvectors,
@@ -455,7 +455,7 @@ class SolverState(Generic[P]):
         """
         for _ in range(ROUNDS):
             end = self.to_a_maximum(escape)
-            if self.spent or np.cos(principal_angles(self.start, self.point.W).max()) > CLOSE:
+            if self.spent or np.cos(subspace_angles(self.start, self.point.W).max()) > CLOSE:
                 return end
             near = self.problem.near(self.point.W)
             if near is self.problem:

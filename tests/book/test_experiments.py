@@ -46,6 +46,7 @@ from ismlit_book.record import tables
 from ismlit_book.record.tables import store
 from library.problems import FAMILY, orthonormal, random_problem, unsettled
 from numpy.testing import assert_allclose
+from scipy.linalg import subspace_angles
 from scipy.stats import spearmanr
 from sets import needs
 from sklearn.metrics import normalized_mutual_info_score
@@ -55,7 +56,6 @@ from ismlit import datasets
 from ismlit.estimators.kdac import nmi_with_known
 from ismlit.estimators.network.layers import LayerSolver, Recipe
 from ismlit.gamma import Gamma, label_gamma
-from ismlit.geometry.frames import principal_angles
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian, Multiquadratic, Polynomial
 from ismlit.objectives.plain import Problem
@@ -196,7 +196,7 @@ def test_sm_of_the_program_is_recomputed(name):
 
 def test_a_search_along_the_cayley_curve_takes_the_first_point_that_serves(rng):
     W, G = orthonormal(5, 2, rng), rng.standard_normal((5, 2))
-    angle = lambda V: principal_angles(W, V).max()
+    angle = lambda V: subspace_angles(W, V).max()
     wide = [angle(cayley(W, G, 4 * 0.2**k)) for k in range(14)]
     point, found = cayley_search(W, G, 4, angle, lambda a: a < 0.05)
     assert found == angle(point) == next(a for a in wide if a < 0.05)
@@ -356,7 +356,7 @@ def test_the_planes_of_the_made_sets_are_what_they_say(rng):
     """A regression of t on X finds the one of `redundant`, in as many samples as it takes."""
     big = peers.redundant(20_000)
     found = np.linalg.lstsq(big.data - big.data.mean(axis=0), big.continuous, rcond=None)[0]
-    assert principal_angles(found[:, None], big.plane).max() < 0.05
+    assert subspace_angles(found[:, None], big.plane).max() < 0.05
     data = peers.two_indices()
     u, v = (data.data @ data.plane).T
     assert np.corrcoef(data.continuous, u + v**2)[0, 1] > 0.98
@@ -390,7 +390,7 @@ def test_matrix_free_eigenvectors_are_those_of_phi(warm, rng):
     problem.count.passes = 0
     found, V = scaling.matrix_free_eigenvectors(problem, W, 3, start=start)
     assert_allclose(found, values[::-1][:3], rtol=1e-7)
-    assert principal_angles(V, vectors[:, ::-1][:, :3]).max() < 1e-5  # tol over the relative gap
+    assert subspace_angles(V, vectors[:, ::-1][:, :3]).max() < 1e-5  # tol over the relative gap
     assert problem.count.passes == 1
     with pytest.raises(ValueError, match="d >= 5 q"):
         scaling.matrix_free_eigenvectors(problem, W, 17)

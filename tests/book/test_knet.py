@@ -18,7 +18,7 @@ from library import test_base
 from library import test_estimators as shared
 from library.problems import dense, keep_the_contract, slopes, tenth, unsettled
 from numpy.testing import assert_allclose
-from scipy.linalg import eigh
+from scipy.linalg import eigh, subspace_angles
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_circles, make_moons
 from sklearn.exceptions import ConvergenceWarning
@@ -30,7 +30,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ismlit import datasets
 from ismlit.bandwidth import median_distance, self_tuning_kernel
 from ismlit.estimators.parameters import PARAMETERS
-from ismlit.geometry.frames import principal_angles
 from ismlit.grams import gram
 from ismlit.kernels import Gaussian
 
@@ -227,7 +226,7 @@ def test_history_says_what_happened(model, moons):
 
 def test_the_change_of_u_is_a_mean_over_its_columns():
     _, found = few_moons(n_vectors=3, n_steps=50, max_blocks=1)
-    angles = principal_angles(found.start_, found.embedding_)
+    angles = subspace_angles(found.start_, found.embedding_)
     assert len(angles) == 3
     assert found.renewals_["change"][1] == pytest.approx(np.mean(np.sin(angles) ** 2), abs=1e-10)
 

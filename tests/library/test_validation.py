@@ -163,8 +163,10 @@ def test_an_error_names_the_place_and_the_cure(call, words):
 
 
 def test_an_error_of_another_kind_is_left_alone():
-    """Only what cannot be read as numbers is blamed on a column."""
+    """Only what cannot be read as numbers is blamed on a column, and that before all else."""
     with pytest.raises(ValueError, match="must be True or False"):
+        KernelDependenceNetwork(early_stopping=1).fit(X, Y)
+    with pytest.raises(ValueError, match="contains NaN, in column 0, row 0"):
         KernelDependenceNetwork(early_stopping=1).fit(changed(0, 0, np.nan), Y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         SupervisedIKDR().fit(X, Y[:-1])

@@ -27,7 +27,6 @@ from ismlit import (
     normalized_hsic,
 )
 from ismlit.datasets import make_rings
-from ismlit.geometry.frames import principal_angles
 from ismlit.kernels import Product
 
 X, y, plane = make_rings(200, random_state=0)
@@ -83,7 +82,6 @@ reveal_type(hsic(gram(Linear(), X), y) + normalized_hsic(gram(Linear(), X), y)) 
 reveal_type(problem.objective(result.W))  # type: float
 reveal_type(problem.objective_and_gradient(result.W)[1])  # type: ndarray
 reveal_type(gram(Linear(), X))  # type: ndarray
-reveal_type(principal_angles(result.W, plane))  # type: ndarray
 kernel = Gaussian(1.0).with_params(sigma=2.0)
 reveal_type(kernel.sigma)  # type: float
 kernel.sigma = 3.0  # error: Property "sigma" defined in "Gaussian" is read-only

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 from ismlit import Gaussian, Problem, ism, label_gamma, median_distance
-from ismlit.geometry.frames import principal_angles
+from scipy.linalg import subspace_angles
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
@@ -51,8 +51,8 @@ def outcome(problem, q, steps):
     moved = np.inf
     while len(path) <= steps and moved > SETTLED:
         path.append(step(problem, path[-1]))
-        moved = principal_angles(*path[-2:]).max()
-    back = principal_angles(path[-1], step(problem, step(problem, path[-1]))).max()
+        moved = subspace_angles(*path[-2:]).max()
+    back = subspace_angles(path[-1], step(problem, step(problem, path[-1]))).max()
     kind = "settles" if moved <= SETTLED else "2-cycle" if back < SETTLED else "wanders"
     with warnings.catch_warnings(action="ignore"):
         best = ism(problem, q=q).objective

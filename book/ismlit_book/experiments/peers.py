@@ -14,8 +14,7 @@ from time import perf_counter
 
 import numpy as np
 from ismlit import GradientKDR, SlicedInverseRegression, SupervisedIKDR, datasets, median_distance
-from ismlit.geometry.frames import principal_angles
-from scipy.linalg import solve
+from scipy.linalg import solve, subspace_angles
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.decomposition import PCA, KernelPCA
@@ -277,7 +276,7 @@ def row(name, method, q, *, folds=10):
         )
         weights = peer.directions(fitted)
         if plane is not None and weights is not None:
-            angles = principal_angles(weights, plane * scaler.scale_[:, None])
+            angles = subspace_angles(weights, plane * scaler.scale_[:, None])
             found[-1]["angle"] = float(np.degrees(angles.max()))
     return over_runs(found)
 
