@@ -157,8 +157,8 @@ class Conditional(Samples, ABC):
         """The terms of the kernel for some pairs of samples."""
         tables = []
         for weight, part, X, u in self._terms:
-            left, right = beta_factors(part.pairs, X @ W)
-            beta = left[rows] @ right[columns].T
+            Xi, Xj = X[rows], X[columns]
+            beta = beta_factors(part.pairs, Xi @ W)[0] @ beta_factors(part.pairs, Xj @ W)[1].T
             if part.pairs == "difference":
                 np.maximum(beta, 0, out=beta)
                 if rows is columns:
@@ -172,7 +172,7 @@ class Conditional(Samples, ABC):
                 made = zip(orders, part.f_and_derivatives(beta, orders))
                 values = [(number, A * scales**order) for order, (number, A) in made]
             values = [(weight * number, A) for number, A in values]
-            tables.append(Table(part.pairs, X[rows], X[columns], values))
+            tables.append(Table(part.pairs, Xi, Xj, values))
         return tables
 
     def _factor(self, A: np.ndarray) -> Any:
