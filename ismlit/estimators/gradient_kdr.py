@@ -21,7 +21,7 @@ from ismlit.geometry.frames import fixed_signs
 from ismlit.grams import column_means, gram
 from ismlit.kernels import Gaussian
 from ismlit.memory import require_memory
-from ismlit.solvers.gradient_start import N_FREQUENCIES, gradient_plane
+from ismlit.solvers.gradient_start import gradient_plane
 from ismlit.targets import is_response, read_target
 
 
@@ -106,7 +106,8 @@ class GradientKDR(ClosedFormReduction):
     Gradients of the regression function lie in the subspace on which y depends, so the leading
     eigenvectors of their mean outer product estimate it. One linear system is solved, no starting
     point is needed, and an interaction of columns is noticed even where class means coincide. It
-    is less exact than a maximum of HSIC and is a good start for one: ``init="gradient"``.
+    is less exact than a maximum of HSIC and is a good start for one: ``init="gradient"``. Of more
+    than 5000 rows it looks at 5000.
 
     Parameters
     ----------
@@ -120,11 +121,6 @@ class GradientKDR(ClosedFormReduction):
     n_turns : int, default=1
         Repeat it in the metric that the gradients have just given, so that directions without a
         slope move no distance; six turns with a ridge of 1e-3 are usual.
-    n_frequencies : int, default=512
-        Beyond 5000 rows the kernel is replaced by random Fourier features of so many frequencies,
-        and time and memory are linear in the rows.
-    random_state : int, RandomState, optional
-        Draws the frequencies.
 
     Attributes
     ----------
@@ -163,8 +159,6 @@ class GradientKDR(ClosedFormReduction):
     bandwidth: float = 0.5
     ridge: float = 1e-4
     n_turns: int = 1
-    n_frequencies: int = N_FREQUENCIES
-    random_state: int | np.random.RandomState | None = None
 
     @all_or_nothing
     def fit(self, X, y) -> Self:
@@ -194,7 +188,6 @@ class GradientKDR(ClosedFormReduction):
             bandwidth=POSITIVE,
             ridge=POSITIVE,
             n_turns=WHOLE,
-            n_frequencies=WHOLE,
         )
         X, y = self._checked(X, y)
         names = getattr(self, "feature_names_in_", None)
@@ -208,8 +201,6 @@ class GradientKDR(ClosedFormReduction):
             bandwidth=self.bandwidth,
             ridge=self.ridge,
             n_turns=self.n_turns,
-            n_frequencies=self.n_frequencies,
-            random_state=0 if self.random_state is None else self.random_state,
         )
         self.W_ = fixed_signs(W)
         return self

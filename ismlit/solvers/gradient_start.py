@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.utils import check_random_state, gen_batches
 
 from ismlit.bandwidth import median_distance
+from ismlit.memory import few_rows
 from ismlit.objectives.protocol import Objective
 
-EXACT_ROWS = 5000  # Beyond so many rows the regression is one on random features.
-N_FREQUENCIES = 512  # Frequencies of that regression.
-ROW_CHUNK = 8192  # Rows whose features are held at once.
+MOST_ROWS = 5000  # Of more rows so many are drawn.
 
 
 def gradient_scatter(
@@ -24,8 +20,6 @@ def gradient_scatter(
     *,
     sigma: float,
     ridge: float = 1e-4,
-    n_frequencies: int = N_FREQUENCIES,
-    random_state: int | np.random.RandomState | None = 0,
 ) -> np.ndarray:
     """The mean outer product (d, d) of the gradients of a kernel ridge regression of F on X.
 
@@ -36,7 +30,7 @@ def gradient_scatter(
     Parameters
     ----------
     X : array of shape (n, d)
-        Samples in rows.
+        Samples in rows. Of more than 5000 so many are drawn, the same each time.
     F : array of shape (n, r)
         Targets, such as centred class indicators.
     s : array of shape (r,), optional
@@ -45,10 +39,6 @@ def gradient_scatter(
         Bandwidth of the Gaussian kernel of the regression, in the units of X.
     ridge : float
         The regression minimises the mean squared error plus `ridge` times the squared norm.
-    n_frequencies : int
-        Frequencies of the random Fourier features that replace the kernel beyond 5000 rows.
-    random_state : int, RandomState, optional
-        Draws them.
 
     Returns
     -------
@@ -72,9 +62,8 @@ def gradient_scatter(
     """
     X, F = np.asarray(X, float), np.asarray(F, float)
     s = np.ones(F.shape[1]) if s is None else np.asarray(s, float)
-    X = X - X.mean(axis=0)
-    if len(X) > EXACT_ROWS:
-        return _by_features(X, F, s, sigma, ridge, n_frequencies, random_state)
+    rows = few_rows(len(X), MOST_ROWS)
+    X, F = X[rows] - X.mean(axis=0), F[rows]
     n, slope = len(X), 1 / sigma**2
     K = rbf_kernel(X, gamma=slope / 2)
     B = cho_solve(cho_factor(K + n * ridge * np.eye(n)), F)
@@ -82,39 +71,6 @@ def gradient_scatter(
     for weight, b in zip(s, B.T):
         gradients = slope * ((K * b) @ X - (K @ b)[:, None] * X)
         total += weight / n * (gradients.T @ gradients)
-    return total
-
-
-def _by_features(
-    X: np.ndarray,
-    F: np.ndarray,
-    s: np.ndarray,
-    sigma: float,
-    ridge: float,
-    n_frequencies: int,
-    random_state: int | np.random.RandomState | None,
-) -> np.ndarray:
-    """The same in time linear in n, with random Fourier features in place of the kernel."""
-    n, d = X.shape
-    omega = check_random_state(random_state).standard_normal((d, n_frequencies)) / sigma
-
-    def waves(rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        return np.cos(X[rows] @ omega), np.sin(X[rows] @ omega)
-
-    inner = np.zeros((2 * n_frequencies,) * 2)
-    target = np.zeros((2 * n_frequencies, F.shape[1]))
-    for rows in gen_batches(n, ROW_CHUNK):
-        Z = np.hstack(waves(rows))
-        inner += Z.T @ Z
-        target += Z.T @ F[rows]
-    inner[np.diag_indices_from(inner)] += n * ridge * n_frequencies
-    B = cho_solve(cho_factor(inner), target)
-    total = np.zeros((d, d))
-    for rows in gen_batches(n, ROW_CHUNK):
-        cosine, sine = waves(rows)
-        for weight, b in zip(s, B.T):
-            gradients = (cosine * b[n_frequencies:] - sine * b[:n_frequencies]) @ omega.T
-            total += weight / n * (gradients.T @ gradients)
     return total
 
 
@@ -127,7 +83,6 @@ def gradient_plane(
     bandwidth: float = 0.5,
     ridge: float = 1e-3,
     n_turns: int = 6,
-    **options: Any,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The leading eigenvectors of `gradient_scatter`, repeated in the metric that it has found.
 
@@ -145,8 +100,6 @@ def gradient_plane(
         As for `gradient_scatter`.
     n_turns : int
         With 1 the metric is that of X.
-    **options : dict
-        As for `gradient_scatter`.
 
     Returns
     -------
@@ -165,7 +118,7 @@ def gradient_plane(
     for _ in range(n_turns):
         Z = X @ root
         sigma = bandwidth * median_distance(Z)
-        scatter = root @ gradient_scatter(Z, F, s, sigma=sigma, ridge=ridge, **options) @ root
+        scatter = root @ gradient_scatter(Z, F, s, sigma=sigma, ridge=ridge) @ root
         values, vectors = eigh(scatter)
         sizes = np.maximum(values, 0) / max(values.sum(), 1e-300) * len(values)
         root = (vectors * np.sqrt(sizes)) @ vectors.T

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.kernel_ridge import KernelRidge
 
 from ismlit import SupervisedIKDR
+from ismlit.memory import few_rows
 from ismlit.solvers import gradient_start
 from ismlit.solvers.gradient_start import gradient_scatter
 
@@ -24,14 +25,16 @@ def test_the_scatter_is_that_of_gradients_of_a_kernel_ridge_regression(rng):
     assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
 
 
-def test_random_features_stand_for_the_kernel(rng, monkeypatch):
+def test_of_many_rows_some_are_looked_at(rng, monkeypatch):
+    """The same each time, their targets with them, about the mean of all."""
     X = rng.standard_normal((600, 5))
     F = np.sign(X[:, :1] * X[:, 3:4])
-    exact = gradient_scatter(X, F, sigma=1.5, ridge=1e-3)
-    monkeypatch.setattr(gradient_start, "EXACT_ROWS", 100)
-    near = gradient_scatter(X, F, sigma=1.5, ridge=1e-3, n_frequencies=2000)
-    assert np.linalg.norm(near - exact) < 0.1 * np.linalg.norm(exact)
-    assert np.linalg.norm(near - exact) > 1e-9 * np.linalg.norm(exact)  # another route was taken
+    monkeypatch.setattr(gradient_start, "MOST_ROWS", 150)
+    options = dict(sigma=1.5, ridge=1e-3)
+    some = gradient_scatter(X, F, **options)
+    rows = few_rows(600, 150)
+    assert_allclose(some, gradient_scatter(X[rows], F[rows], **options), rtol=1e-9)
+    assert np.array_equal(some, gradient_scatter(X, F, **options))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pytest
 from ismlit import (
     KDAC,
     Gaussian,
-    GradientKDR,
     KernelDependenceNetwork,
     Problem,
     ResponseIKDR,
@@ -25,7 +24,6 @@ from ismlit.estimators.clusters import cluster_rows, cluster_rows_given
 from ismlit.objectives.blocks import drawn_rows, drawn_values
 from ismlit.objectives.features import FeatureProblem
 from ismlit.solvers.climb import first_frame
-from ismlit.solvers.gradient_start import gradient_scatter
 from ismlit.solvers.permutations import permutation
 from ismlit.solvers.starts import starting_point
 
@@ -74,17 +72,6 @@ def random_start(model, *given):
     return lambda seed, _: model.set_params(random_state=seed).fit(X, *given).W_
 
 
-def gradient(seed, monkeypatch):
-    """By random features, as for more rows."""
-    monkeypatch.setattr("ismlit.solvers.gradient_start.EXACT_ROWS", 10)
-    return gradient_scatter(X, np.eye(2)[Y], sigma=1.0, n_frequencies=5, random_state=seed)
-
-
-def gradient_kdr(seed, monkeypatch):
-    monkeypatch.setattr("ismlit.solvers.gradient_start.EXACT_ROWS", 10)
-    return GradientKDR(2, n_frequencies=20, random_state=seed).fit(X, Y).W_
-
-
 problem = Problem(X, label_gamma(Y), Gaussian(1.0))
 DRAWS = {
     "make_relation": lambda s, _: datasets.make_relation("line", random_state=s),
@@ -102,7 +89,6 @@ DRAWS = {
     "starting_point": lambda s, _: starting_point(problem, 2, "random", s),
     "first_frame": lambda s, _: first_frame(problem, 2, "random", s)[0],
     "ism": lambda s, _: ism(problem, q=2, init="random", random_state=s, max_iter=1).W,
-    "gradient_scatter": gradient,
     "FeatureProblem": lambda s, _: FeatureProblem(
         X, label_gamma(Y), Gaussian(1.0), features=8, random_state=s
     ).objective(np.eye(4)[:, :2]),
@@ -123,7 +109,6 @@ DRAWS = {
     "UnsupervisedIKDR": random_start(UnsupervisedIKDR(2, 1, max_turns=1, **SHORT)),
     "SemiSupervisedIKDR": random_start(SemiSupervisedIKDR(2, 1, max_turns=1, **SHORT), Y),
     "KDAC": random_start(KDAC(2, 1, max_turns=1, **SHORT), Y),
-    "GradientKDR": gradient_kdr,
     "KernelDependenceNetwork": lambda s, _: (
         KernelDependenceNetwork(
             random_features=4, max_layers=2, early_stopping=False, random_state=s
