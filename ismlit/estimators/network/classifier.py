@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ismlit.estimators.base import all_or_nothing, check_components, make_callback
 from ismlit.estimators.linear import FLOATS, KeepsPrecision, Refused
-from ismlit.estimators.network.growth import COSINE_SCALE, Progress, grow
+from ismlit.estimators.network.growth import COSINE_SCALE, grow
 from ismlit.estimators.network.layers import (
     LEAST_GAIN,
     Centred,
@@ -333,12 +333,11 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
 
     def _network(self, solver, R, features, ridges):
         """The layers, and the images of the last; sets ``ridge_``."""
-        with Progress(make_callback(self, repr)) as bar:
-            first = solver.first(R, features)
-            second = solver.lift(first[1], first[0].kernel) if self._goes_on([first[0]]) else None
-            grown = (self._grown(solver, first, second, ridge, bar) for ridge in ridges)
-            layers, Z, self.ridge_ = self._smoothest(grown)
-            return layers, Z
+        first = solver.first(R, features)
+        second = solver.lift(first[1], first[0].kernel) if self._goes_on([first[0]]) else None
+        grown = (self._grown(solver, first, second, ridge) for ridge in ridges)
+        layers, Z, self.ridge_ = self._smoothest(grown)
+        return layers, Z
 
     def _goes_on(self, layers):
         return layers[-1].agreement <= self.threshold and len(layers) < self.max_layers
@@ -347,18 +346,19 @@ class KernelDependenceNetwork(KeepsPrecision, ClassifierMixin, BaseEstimator):
         """Whether a layer is worth keeping: it passes the threshold, or gains enough."""
         return agreement > before and agreement >= min(before + LEAST_GAIN, self.threshold)
 
-    def _grown(self, solver, first, lifted, ridge, bar):
+    def _grown(self, solver, first, lifted, ridge):
         """Layers on top of the first, the images of the last, and `ridge`.
 
         `lifted` is the input of the second layer, the same for every ridge.
         """
+        watch = make_callback(self, repr)
         (layer, Z), layers = first, [first[0]]
         while self._goes_on(layers):
             features, R, back = lifted or solver.lift(Z, layer.kernel)
             lifted = None
             enough = partial(self._gains, before=layers[-1].agreement)
             layer, images = solver.further(features, R, back, ridge, enough)
-            bar.update(layer)
+            watch(layer)
             if not enough(layer.agreement):
                 break
             layers, Z = [*layers, layer], images

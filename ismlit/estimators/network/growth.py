@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.utils.class_weight import compute_sample_weight
-from tqdm import tqdm
 
 from ismlit.estimators.network.layers import Layer, class_sizes, log_cosines
 from ismlit.estimators.network.ridge import RidgeDirections, RowsLayerSolver, hold_out
@@ -117,15 +116,15 @@ class Growth:
         The ridges to try, the smoothest first.
     max_layers : int
         The most layers.
-    bar : Progress
-        Updated with every layer.
+    watch : callable
+        Called with every layer.
     """
 
-    def __init__(self, solver, R, T, index, weights, prior, features, q, ridges, max_layers, bar):
+    def __init__(self, solver, R, T, index, weights, prior, features, q, ridges, max_layers, watch):
         self.solver, self.R, self.T, self.index, self.weights = solver, R, T, index, weights
         self.prior = prior
         self.features, self.q, self.ridges = features, q, list(ridges)
-        self.max_layers, self.bar = max_layers, bar
+        self.max_layers, self.watch = max_layers, watch
 
     def scored(self, plan: Plan, layer: Layer, Z: np.ndarray, T: np.ndarray) -> Candidate:
         """Score a network that has one layer more.
@@ -146,7 +145,7 @@ class Growth:
         Candidate
             The network with its score.
         """
-        self.bar.update(layer)
+        self.watch(layer)
         known, index, kernel = self.solver.known, self.solver.index, layer.kernel
         samples = Z[known], index[known], kernel
         cosines = np.exp(log_cosines(T, *samples, class_sizes(*samples)) + self.prior)
@@ -271,31 +270,6 @@ class Growth:
         return best, best.plan.depth < self.max_layers
 
 
-class Progress(tqdm):
-    """A bar that counts the layers solved, seen on a terminal if a fit takes a few seconds.
-
-    Parameters
-    ----------
-    watch : callable, optional
-        Called with every layer.
-    """
-
-    def __init__(self, watch: Callable[[Any], object] | None = None) -> None:
-        super().__init__(desc="network", unit=" layers", delay=3, disable=None, leave=False)
-        self.watch = watch or (lambda layer: None)
-
-    def update(self, layer):
-        """Count one layer more.
-
-        Parameters
-        ----------
-        layer : Layer
-            The layer, which `watch` gets.
-        """
-        super().update()
-        self.watch(layer)
-
-
 def grow(X, y, features, recipe, ridges, max_layers, share, rng, weighting=None, watch=None):
     """Grow a network by early stopping.
 
@@ -349,26 +323,26 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng, weighting=None,
         projections: tuple[bool, ...] = (True,)
     else:
         projections = (False, True) if q < R.shape[1] else (False,)
+    watch = watch or (lambda layer: None)
     class_weight, prior = weighting or ("balanced", 0.0)
-    with Progress(watch) as bar:
-        solver = RowsLayerSolver(y, recipe, rng, seeds)
-        depth = min(2, max_layers)
-        plan, settled = Plan(projections[0], ridges[0], depth), True
-        scores: tuple = (None, None)
-        if held.any():
-            part = RowsLayerSolver(y[~held], recipe, rng, seeds)
-            weights = compute_sample_weight(class_weight, y[held])
-            weights = weights / weights.sum()
-            judged = X[held], index[held], weights, prior
-            growth = Growth(part, R[~held], *judged, features, q, ridges, max_layers, bar)
-            best, settled = growth.best(projections)
-            plan, solver.n_iter = best.plan, part.n_iter
-            scores = best.accuracy, float(np.bincount(index[held], weights).max())
-        layers, Z = follow(plan, solver, R, features, q, bar)
+    solver = RowsLayerSolver(y, recipe, rng, seeds)
+    depth = min(2, max_layers)
+    plan, settled = Plan(projections[0], ridges[0], depth), True
+    scores: tuple = (None, None)
+    if held.any():
+        part = RowsLayerSolver(y[~held], recipe, rng, seeds)
+        weights = compute_sample_weight(class_weight, y[held])
+        weights = weights / weights.sum()
+        judged = X[held], index[held], weights, prior
+        growth = Growth(part, R[~held], *judged, features, q, ridges, max_layers, watch)
+        best, settled = growth.best(projections)
+        plan, solver.n_iter = best.plan, part.n_iter
+        scores = best.accuracy, float(np.bincount(index[held], weights).max())
+    layers, Z = follow(plan, solver, R, features, q, watch)
     return layers, Z, solver, plan, scores, settled
 
 
-def follow(plan: Plan, solver: RowsLayerSolver, R, features, q, bar=None) -> tuple:
+def follow(plan: Plan, solver: RowsLayerSolver, R, features, q, watch=None) -> tuple:
     """Grow the layers of a plan on all rows.
 
     Parameters
@@ -383,8 +357,8 @@ def follow(plan: Plan, solver: RowsLayerSolver, R, features, q, bar=None) -> tup
         What centred them.
     q : int
         Columns of a projected first layer.
-    bar : Progress, optional
-        Updated with every layer but the first.
+    watch : callable, optional
+        Called with every layer but the first.
 
     Returns
     -------
@@ -393,13 +367,12 @@ def follow(plan: Plan, solver: RowsLayerSolver, R, features, q, bar=None) -> tup
     Z : array of shape (n, q)
         Images of X at the last layer.
     """
-    width = (q,) if plan.projected else ()
+    watch, width = watch or (lambda layer: None), (q,) if plan.projected else ()
     layer, Z = (solver.projected if width else solver.all_columns)(R, features, *width)
     layers = [solver.measured(layer, Z)]
     for number in range(1, plan.depth):
         space = solver.space(Z, layers[-1].kernel, number)
         layer, Z = solver.discriminant(space, plan.ridge)
         layers.append(solver.measured(layer, Z))
-        if bar is not None:
-            bar.update(layers[-1])
+        watch(layers[-1])
     return layers, Z
