@@ -152,6 +152,8 @@ def _fault(values):
     if values.dtype.kind in "mM":
         row = int(np.argmin(np.isnat(values)))  # the first that is a date
         return dates.format(values[row], row)
+    if values.dtype.kind == "c":  # which scikit-learn refuses in words
+        return None
     numbers = values.dtype.kind in "fiu"
     for row in np.flatnonzero(~np.isfinite(values)) if numbers else range(len(values)):
         value = values[row]
@@ -164,7 +166,7 @@ def _fault(values):
                 f"{{}} of X holds words, such as {str(value)!r} in row {row}: encode them, for "
                 "instance by sklearn.preprocessing.OneHotEncoder, or leave the column out"
             )
-        except TypeError:  # None and pandas' NA are gaps; anything else is left alone
+        except (TypeError, OverflowError):  # None and pandas' NA are gaps; else it is left alone
             number = np.nan if value is None or type(value).__name__ == "NAType" else 0.0
         if not np.isfinite(number):
             what = "NaN"

@@ -92,7 +92,7 @@ def _refuted(expression):
     """Whether an expression is not zero at the first of the points of `values`."""
     with suppress(NotImplementedError, ArithmeticError):
         value, largest = _approximately(expression)
-        if value > 1e-8 * largest:
+        if value > 1e-5 * largest:
             return True
         if value < 1e-12 * largest:  # most likely 0, which is still to be shown
             return False
