@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
+from contextlib import suppress
 from numbers import Real
 
 import numpy as np
@@ -276,7 +277,7 @@ def best_bandwidth(squares, score, low, high, grid=26, tol=1e-2):
 # ---------------------------------------------------------------- by name
 
 KERNELS = ("linear", "squared", "polynomial", "gaussian", "multiquadratic")
-"""Names of kernels; "gaussian" alone takes a bandwidth."""
+"""Names of kernels; of these "gaussian" alone takes a bandwidth."""
 MEDIAN_SUBSAMPLE = 1000  # that a rule looks at: more move the median by less than a percent
 DISTANCES = {
     "median": lambda X, q, rank, **how: median_distance(X, **how),
@@ -328,7 +329,7 @@ def as_bandwidth(bandwidth, X, q=None, rank=None, sample_weight=None):
 
 
 def as_kernel(
-    kernel: str | Kernel,
+    kernel: str | Kernel | Callable[[float], Kernel],
     X: ArrayLike,
     bandwidth: float | str | Callable = "median",
     q: int | None = None,
@@ -341,8 +342,9 @@ def as_kernel(
 
     Parameters
     ----------
-    kernel : Kernel or str
-        One of `KERNELS` if a name. An object is returned as it is.
+    kernel : Kernel, str or function
+        One of `KERNELS` if a name. A kernel is returned as it is. A function of the bandwidth makes
+        one, such as `Gaussian`, or ``own.with_bandwidth`` of a kernel of your own.
     X : array of shape (n, d)
     bandwidth : float, str or function
         Of a Gaussian: a number in the units of X, one of `RULES`, or a function of X. "median":
@@ -375,6 +377,16 @@ def as_kernel(
     >>> as_kernel("gaussian", X, bandwidth=2.0), as_kernel("polynomial", X)
     (Gaussian(sigma=2.0), Polynomial(degree=3, c=1.0))
     """
+    if callable(kernel):
+        sigma, made = scale * as_bandwidth(bandwidth, X, q, rank, sample_weight), None
+        with suppress(TypeError):  # of a function that takes none
+            made = kernel(sigma)
+        if not isinstance(made, Kernel):
+            raise TypeError(
+                f"kernel={kernel!r} must give a Kernel for a bandwidth, as Gaussian does and "
+                f"own.with_bandwidth, and gave {made!r}; a kernel itself is Linear(), for instance"
+            )
+        return made
     if scale != 1 and kernel != "gaussian":
         raise ValueError(
             f"a scale of the bandwidth needs kernel='gaussian', got scale {scale!r} and the kernel "
@@ -384,7 +396,7 @@ def as_kernel(
         if not isinstance(bandwidth, str):
             raise ValueError(
                 f"{kernel!r} brings its own parameters, and bandwidth={bandwidth!r} is another: "
-                "give the kernel by name, kernel='gaussian', or leave the bandwidth out"
+                "give kernel='gaussian', or your own as kernel=own.with_bandwidth, or no bandwidth"
             )
         return kernel
     plain = {"linear": Linear, "squared": Squared, "polynomial": Polynomial}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -91,7 +92,7 @@ def dependence_test(
     X,
     y,
     *,
-    kernel: str | Kernel = "gaussian",
+    kernel: str | Kernel | Callable[[float], Kernel] = "gaussian",
     bandwidth=None,
     n_components: int | None = None,
     groups=None,
@@ -113,7 +114,7 @@ def dependence_test(
         numbers; else class labels, and a second view if it has two axes. ``y.astype(float)`` is
         always a response, ``y.astype(str)`` always labels. A response and a view are seen through
         Gaussian kernels.
-    kernel : str or Kernel, default="gaussian"
+    kernel : str, Kernel or function, default="gaussian"
         Of X, as for `ismlit.SupervisedIKDR`.
     bandwidth : float, str or function, optional
         Of that kernel when it is Gaussian, as for `ismlit.SupervisedIKDR`; a response or a view

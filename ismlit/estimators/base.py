@@ -128,7 +128,7 @@ class Projection(LinearReduction):
     `_keep` what was solved on the training data.
     """
 
-    kernel: str | Kernel
+    kernel: str | Kernel | Callable[[float], Kernel]
     kernel_: Kernel
     converged_: bool
     n_iter_: int

@@ -48,7 +48,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
 
     n_clusters: int = 2
     n_components: int | None = None
-    kernel: str | Kernel = "gaussian"
+    kernel: str | Kernel | Callable[[float], Kernel] = "gaussian"
     _: KW_ONLY
     bandwidth: float | str | Callable[[np.ndarray], float] = "silhouette"
     normalize: str = "degrees"
@@ -194,7 +194,13 @@ class ClusteringIKDR(ClusterMixin, Projection):
     @property
     def _searched(self):
         """Whether the bandwidth is to be looked for."""
-        return self.bandwidth == "silhouette" and self.kernel == "gaussian" and self._k > 1
+        has_one = self.kernel == "gaussian" or callable(self.kernel)
+        return self.bandwidth == "silhouette" and has_one and self._k > 1
+
+    @property
+    def _beside(self):
+        """The rule that is tried beside the shares of the median distance."""
+        return "self_tuning" if self.kernel == "gaussian" else "median"
 
     def _solved_with(self, joint, columns, q, W):
         """The alternation on all rows; where they are many, from a W that some of them give."""
@@ -218,8 +224,8 @@ class ClusteringIKDR(ClusterMixin, Projection):
         rows = few_rows(len(X), SEARCH_SUBSAMPLE)
         sigmas = median_distance(X, max_samples=MEDIAN_SUBSAMPLE) * np.array(SHARES)
         ranked = self._scanned(joint_of, rows, sigmas, columns, q)[:MOST_SOLVED]
-        if "self_tuning" not in [bandwidth for _, bandwidth, _ in ranked]:
-            ranked.append((-1.0, "self_tuning", None))
+        if self._beside not in [bandwidth for _, bandwidth, _ in ranked]:
+            ranked.append((-1.0, self._beside, None))
         after = [value - SILHOUETTE_TIE for value, *_ in ranked[1:]] + [-1.0]
         return [(*rest, least) for (_, *rest), least in zip(ranked, after)]
 
@@ -276,7 +282,7 @@ class ClusteringIKDR(ClusterMixin, Projection):
             if value <= max([-1.0, *(value for value, *_ in held)]):
                 break
             held.append((tried(sigma, **longer)[1], sigma, None))
-        held.append((tried("self_tuning", **longer)[1], "self_tuning", None))
+        held.append((tried(self._beside, **longer)[1], self._beside, None))
         first, *others = in_order(held)
         return [first, *sorted(others + rows[len(held) - 1 :], key=lambda row: -row[0])]
 
@@ -310,7 +316,7 @@ def in_order(rows: list) -> list:
     [(0.81, 'self_tuning'), (0.82, 1.0), (0.85, 0.5), (0.4, 2.0)]
     """
     best = max((row[0] for row in rows), default=0.0)
-    width = lambda row: np.inf if row[1] == "self_tuning" else row[1]
+    width = lambda row: np.inf if isinstance(row[1], str) else row[1]
     tied = [row for row in rows if row[0] >= best - SILHOUETTE_TIE]
     rest = [row for row in rows if row[0] < best - SILHOUETTE_TIE]
     return sorted(tied, key=width, reverse=True) + sorted(rest, key=lambda row: -row[0])

@@ -51,7 +51,7 @@ class DependentIKDR(Projection, ABC):
     """W (n_features, n_components) on which a target depends most; a subclass makes its Gamma."""
 
     n_components: int | str | None = 2
-    kernel: str | Kernel = "gaussian"
+    kernel: str | Kernel | Callable[[float], Kernel] = "gaussian"
     _: KW_ONLY
     bandwidth: float | str | Callable[[np.ndarray], float] = "projected"
     bandwidth_scale: float = 1.0

@@ -41,7 +41,7 @@ class KDAC(ClusteringIKDR):
         Dimension q of the subspace, below the number of features: the known clustering can hide in
         what W leaves out. When None, n_clusters, or one less than there are directions in which X
         varies.
-    kernel : str or Kernel, default="gaussian"
+    kernel : str, Kernel or function, default="gaussian"
         As for `SupervisedIKDR`. Its row sums must be positive.
     bandwidth : float, str or function, default="silhouette"
         As for `UnsupervisedIKDR`, but "silhouette" goes from the widest to the narrowest of its

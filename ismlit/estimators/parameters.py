@@ -98,7 +98,7 @@ PARAMETERS = {
     "n_components": rule(WHOLE, NONE),
     "n_clusters": WHOLE,  # or None, where labels can tell
     "n_vectors": rule(WHOLE, NONE),
-    "kernel": rule(KERNEL, one_of(*KERNELS)),
+    "kernel": rule(KERNEL, one_of(*KERNELS), FUNCTION),
     "bandwidth": rule(POSITIVE, one_of(*RULES), FUNCTION),
     "bandwidth_scale": POSITIVE,
     "init": rule(one_of(*INITS), ARRAY),

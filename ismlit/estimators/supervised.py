@@ -37,14 +37,16 @@ class SupervisedIKDR(DependentIKDR):
         Dimension q of the subspace, at most the number of directions in which X varies, which it
         is when None. "auto": the fewest components whose score on five folds held out is within
         one standard error of the best; 1, 2, ... are tried, at most 10.
-    kernel : str or Kernel, default="gaussian"
-        A kernel of the ISM family, or one of "linear", "squared", "polynomial", "gaussian",
-        "multiquadratic".
+    kernel : str, Kernel or function, default="gaussian"
+        A kernel of the ISM family; one of "linear", "squared", "polynomial", "gaussian",
+        "multiquadratic"; or a function of the bandwidth that gives a kernel, as
+        ``own.with_bandwidth`` of a kernel of your own does.
     bandwidth : float, str or function, default="projected"
-        Of the Gaussian: a number in the units of X, a function of X that gives one, or a rule:
-        "median" is the median distance of two rows, as in the thesis; "projected" half of it, times
-        sqrt(n_components / rank) where X varies in `rank` directions, since W sees about so much of
-        a distance; "self_tuning" differs from row to row.
+        Of the Gaussian, or of that function: a number in the units of X, a function of X that
+        gives one, or a rule: "median" is the median distance of two rows, as in the thesis;
+        "projected" half of it, times sqrt(n_components / rank) where X varies in `rank`
+        directions, since W sees about so much of a distance; "self_tuning", for the Gaussian
+        alone, differs from row to row.
     bandwidth_scale : float, default=1.0
         The bandwidth is multiplied by it: ``bandwidth="median", bandwidth_scale=0.25`` is a
         quarter of the median distance. A search can draw it, as from `scipy.stats.loguniform`.

@@ -28,14 +28,14 @@ class UnsupervisedIKDR(ClusteringIKDR):
         How many clusters are looked for; also the number of columns of U.
     n_components : int, optional
         Dimension q of the subspace; min(n_clusters, n_features) when None.
-    kernel : str or Kernel, default="gaussian"
+    kernel : str, Kernel or function, default="gaussian"
         As for `SupervisedIKDR`.
     bandwidth : float, str or function, default="silhouette"
         As for `SupervisedIKDR`; and "silhouette": shares of the median distance are tried from
-        1 on until clusters fall apart, and the self-tuning kernel. Of those whose clusters the
-        data single out (see Notes) the one is kept whose clusters stand apart best in U
-        (`ismlit.estimators.clusters.embedding_silhouette`, which sees no classes), among equals
-        the self-tuning kernel or the widest.
+        1 on until clusters fall apart, and of the Gaussian the self-tuning kernel. Of those whose
+        clusters the data single out (see Notes) the one is kept whose clusters stand apart best
+        in U (`ismlit.estimators.clusters.embedding_silhouette`, which sees no classes), among
+        equals the self-tuning kernel or the widest.
     normalize : {"none", "degrees", "centred"}, default="degrees"
         "degrees": divide the kernel by the roots of its row sums, as spectral clustering does;
         "centred": centre it afterwards, too; "none": centre it alone.

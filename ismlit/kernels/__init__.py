@@ -1,6 +1,6 @@
 """The kernel family of ISM: a formula f(beta) on inner products or on differences."""
 
-from ismlit.kernels._base import Kernel, Product, Sum, symbolic_functions
+from ismlit.kernels._base import Kernel, Product, Scaled, Sum, symbolic_functions
 from ismlit.kernels._named import (
     Gaussian,
     Linear,
@@ -18,6 +18,7 @@ __all__ = [
     "Polynomial",
     "Product",
     "RelativeGaussian",
+    "Scaled",
     "Squared",
     "Sum",
     "symbolic_functions",

@@ -249,6 +249,42 @@ class Kernel:
             raise ValueError(f"{self!r} has no parameter {unknown[0]!r}, only {[*current]}")
         return type(self)(**current | params)
 
+    def with_bandwidth(self, sigma: float) -> Kernel:
+        """Return the kernel of x / sigma: ``f(beta / sigma²)`` in place of ``f(beta)``.
+
+        An estimator takes the method itself, ``kernel=own.with_bandwidth``, and finds sigma by its
+        `bandwidth`.
+
+        Parameters
+        ----------
+        sigma : float
+            The bandwidth, in the units of the samples.
+
+        Returns
+        -------
+        Kernel
+            A new one; of a Gaussian another Gaussian.
+
+        Raises
+        ------
+        ValueError
+            If the kernel reads inner products, which know no distance, or has a bandwidth for each
+            sample; or if sigma is not positive.
+
+        Examples
+        --------
+        >>> from ismlit import Kernel
+        >>> cauchy = Kernel(lambda beta, xp: 1 / (1 + beta), name="Cauchy")
+        >>> cauchy.with_bandwidth(2.0).f(4.0)
+        0.5
+        """
+        if self.pairs != "difference" or any(part.is_relative for _, part in self.terms()):
+            raise ValueError(
+                f"{self!r} has no one bandwidth: it must read differences, and have none for each "
+                "sample"
+            )
+        return Scaled(self, sigma)
+
     def terms(self) -> list[tuple[Any, Kernel]]:
         """Return the kernel as a weighted sum of single formulas.
 
@@ -392,6 +428,89 @@ def _check_positive(kernel, name):
             f"{name} of {type(kernel).__name__} must be positive and finite, got {value!r}; "
             "median_distance(X) is a usual bandwidth"
         )
+
+
+@dataclass(frozen=True, repr=False)
+class Scaled(Kernel):
+    """A kernel of differences seen at a bandwidth; `Kernel.with_bandwidth` makes it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        At bandwidth 1.
+    sigma : float
+        Positive.
+
+    Raises
+    ------
+    ValueError
+        If `sigma` is not positive and finite.
+
+    Examples
+    --------
+    >>> from ismlit import Multiquadratic
+    >>> Multiquadratic(1.0).with_bandwidth(2.0)
+    Scaled(Multiquadratic(c=1.0), sigma=2)
+    """
+
+    kernel: Kernel
+    sigma: float
+
+    def __post_init__(self):
+        _check_positive(self, "sigma")
+
+    @property
+    def tends_to_one(self) -> bool:  # type: ignore[override]
+        """Whether f tends to 1 for all pairs as the bandwidth grows."""
+        return self.kernel.tends_to_one
+
+    def f(self, beta: Any, xp: Any = np) -> Any:
+        """Return the values f(beta / sigma²).
+
+        Parameters
+        ----------
+        beta : array or symbol
+            Values of beta.
+        xp : module, default=numpy
+            What provides the functions.
+
+        Returns
+        -------
+        array or expression
+            Of beta's shape.
+        """
+        return self.kernel.f(beta / self.sigma**2, xp)
+
+    def df(self, beta: Any, xp: Any = np) -> Any:
+        """Return the first derivative in beta.
+
+        Parameters
+        ----------
+        beta, xp : as for `f`
+
+        Returns
+        -------
+        array or expression
+            Of beta's shape.
+        """
+        return self.kernel.df(beta / self.sigma**2, xp) / self.sigma**2
+
+    def d2f(self, beta: Any, xp: Any = np) -> Any:
+        """Return the second derivative in beta.
+
+        Parameters
+        ----------
+        beta, xp : as for `f`
+
+        Returns
+        -------
+        array or expression
+            Of beta's shape.
+        """
+        return self.kernel.d2f(beta / self.sigma**2, xp) / self.sigma**4
+
+    def __repr__(self):
+        return f"Scaled({self.kernel!r}, sigma={self.sigma:g})"
 
 
 @dataclass(frozen=True, repr=False)

@@ -212,6 +212,21 @@ class Gaussian(_Exponential):
         """The number that beta is multiplied by in the exponent, up to its sign."""
         return 1 / (2 * self.sigma**2)
 
+    def with_bandwidth(self, sigma: float) -> Gaussian:
+        """Return the kernel of x / sigma, a Gaussian as well.
+
+        Parameters
+        ----------
+        sigma : float
+            What the bandwidth is multiplied by.
+
+        Returns
+        -------
+        Gaussian
+            A new one.
+        """
+        return Gaussian(self.sigma * sigma)
+
 
 @dataclass(frozen=True)
 class Multiquadratic(Kernel):

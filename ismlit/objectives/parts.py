@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from ismlit.objectives.protocol import Objective
 def as_problem(
     X: Any,
     gamma: Any = None,
-    kernel: Kernel | str | None = None,
+    kernel: Kernel | str | Callable[[float], Kernel] | None = None,
     n_jobs: int | None = None,
     random_features: int | None = None,
     random_state: int | np.random.RandomState | None = None,
@@ -41,7 +42,7 @@ def as_problem(
         Samples in rows. A problem is returned as it is; the other arguments are then left out.
     gamma : Gamma, DenseGamma, or symmetric array of shape (n, n), optional
         Which pairs of samples are to be alike.
-    kernel : Kernel or str, optional
+    kernel : Kernel, str or function, optional
         The kernel. A name stands for the kernel that `SupervisedIKDR` makes of it.
     n_jobs : int, optional
         Workers of joblib.
@@ -82,7 +83,7 @@ def as_problem(
         raise ValueError("X is an array, so gamma and kernel are needed: ism(X, gamma, kernel, q)")
     made: Any = kernel
     problem: Problem | FeatureProblem | ConditionalProblem | LandmarkProblem
-    if isinstance(kernel, str):
+    if isinstance(kernel, str) or callable(kernel):
         made = as_kernel(kernel, np.asarray(X), "projected", q)
     if not ridge > 0:
         raise ValueError(f"ridge must be above 0, got {ridge!r}")

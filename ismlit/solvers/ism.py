@@ -32,7 +32,7 @@ LEAST_SPREAD = 1e-3  # A component says nothing if it varies by less than this s
 def ism(
     X: Any,
     gamma: Any = None,
-    kernel: Kernel | str | None = None,
+    kernel: Kernel | str | Callable[[float], Kernel] | None = None,
     q: int | None = None,
     *,
     init: str | ArrayLike = "taylor",
@@ -55,8 +55,9 @@ def ism(
         kernel: ``ism(problem, q=2)``.
     gamma : Gamma, DenseGamma, or symmetric array of shape (n, n), optional
         Which pairs of samples are to be alike. For class labels y it is ``label_gamma(y)``.
-    kernel : Kernel or str, optional
-        A name stands for the kernel that `SupervisedIKDR` makes of it, with its bandwidth.
+    kernel : Kernel, str or function, optional
+        A name, or a function of the bandwidth, stands for the kernel that `SupervisedIKDR` makes
+        of it, with its bandwidth.
     q : int
         Dimension of the subspace, 1 <= q <= d.
     init : {"taylor", "gradient", "pca", "random", "several"} or array of shape (d, q)

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
+from ismlit import SupervisedIKDR
 from ismlit.bandwidth import (
     as_kernel,
     best_bandwidth,
@@ -12,7 +14,8 @@ from ismlit.bandwidth import (
     projected_distance,
     self_tuning_kernel,
 )
-from ismlit.kernels import Gaussian
+from ismlit.grams import gram
+from ismlit.kernels import Gaussian, Kernel, Linear, Multiquadratic
 
 
 def test_local_bandwidths_are_distances_to_the_seventh_neighbour(rng):
@@ -91,6 +94,32 @@ def test_the_best_bandwidth_may_lie_at_an_end():
 def test_a_bandwidth_that_no_kernel_takes_is_refused(options, words, rng):
     with pytest.raises(ValueError, match=words):
         as_kernel(X=rng.standard_normal((9, 2)), **options)
+
+
+@pytest.mark.parametrize("rule", ["median", "projected", 1.5, lambda X: 0.7])
+def test_a_function_of_the_bandwidth_takes_every_rule(rule, rng):
+    X = rng.standard_normal((30, 4))
+    sigma = as_kernel("gaussian", X, rule, q=2, scale=0.5).sigma
+    assert as_kernel(Gaussian, X, rule, q=2, scale=0.5) == Gaussian(sigma)
+    cauchy = Kernel(lambda beta, xp: 1 / (1 + beta))
+    found = as_kernel(cauchy.with_bandwidth, X, rule, q=2, scale=0.5)
+    assert_allclose(gram(found, X), gram(cauchy, X / sigma), rtol=1e-12)
+
+
+def test_an_estimator_finds_the_bandwidth_of_a_kernel_of_ones_own(wine):
+    X, y = wine
+    options = dict(bandwidth="median", bandwidth_scale=0.5, ridge=np.inf, init="taylor")
+    model = clone(SupervisedIKDR(2, kernel=Multiquadratic, **options)).fit(X, y)
+    assert model.kernel_ == Multiquadratic(median_distance(X) / 2)
+    own = Kernel(lambda beta, xp: xp.exp(-beta / 2)).with_bandwidth
+    pair = [SupervisedIKDR(2, kernel=k, **options).fit(X, y) for k in (own, "gaussian")]
+    assert_allclose(abs(np.diag(pair[0].W_.T @ pair[1].W_)), 1, atol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", [Linear, lambda sigma: sigma])
+def test_a_function_that_gives_no_kernel_is_refused(kernel, rng):
+    with pytest.raises(TypeError, match=r"must give a Kernel for a bandwidth.*Linear\(\)"):
+        as_kernel(kernel, rng.standard_normal((9, 2)))
 
 
 def test_best_bandwidth_is_refined_to_a_hundredth():

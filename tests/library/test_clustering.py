@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from library.problems import told_to_stop
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.preprocessing import scale
 
-from ismlit import (
-    KDAC,
-    UnsupervisedIKDR,
-)
+from ismlit import KDAC, Kernel, UnsupervisedIKDR
+from ismlit.datasets import make_two_views
 
 
 def test_warning_where_no_bandwidth_serves():
@@ -17,6 +17,14 @@ def test_warning_where_no_bandwidth_serves():
         model = UnsupervisedIKDR(2, random_state=0).fit(X)
     assert (model.tried_["silhouette"] == -1).all()
     assert np.array_equal(model.predict(X), model.labels_)
+
+
+def test_a_kernel_of_ones_own_has_its_bandwidth_found_by_the_silhouette():
+    X, clouds, bands = make_two_views(120, random_state=0)
+    own = Kernel(lambda beta, xp: 1 / (1 + beta) ** 4)
+    model = KDAC(2, kernel=own.with_bandwidth, random_state=0).fit(scale(X), clouds)
+    assert normalized_mutual_info_score(bands, model.labels_) > 0.9
+    assert model.kernel_.sigma in model.tried_["bandwidth"]
 
 
 @pytest.mark.parametrize("kind", [UnsupervisedIKDR, KDAC], ids=lambda kind: kind.__name__)

@@ -29,6 +29,23 @@ def test_sums_are_flat_and_weighted(rng):
     assert_allclose(gram(total, X), 2 * gram(Gaussian(1.0), X) + 6 * gram(Polynomial(2), X))
 
 
+def test_a_bandwidth_is_a_unit_of_the_samples(rng):
+    """f(beta / sigma²) with its derivatives, which sympy derives of the formula written out."""
+    X, beta = rng.standard_normal((7, 3)), rng.random(5)
+    for kernel in (Multiquadratic(0.5), Gaussian(1.0) * Multiquadratic(2.0), Gaussian(0.7)):
+        scaled = kernel.with_bandwidth(1.7)
+        assert_allclose(gram(scaled, X), gram(kernel, X / 1.7), rtol=1e-12)
+        written = Kernel(lambda b, xp, kernel=kernel: kernel.f(b / 1.7**2, xp))
+        for order in ("f", "df", "d2f"):
+            assert_allclose(getattr(scaled, order)(beta), getattr(written, order)(beta), rtol=1e-10)
+    assert Gaussian(0.5).with_bandwidth(4.0) == Gaussian(2.0)
+    for kernel in (Linear(), RelativeGaussian(np.ones(3)), Linear() + Gaussian(1.0)):
+        with pytest.raises(ValueError, match="no one bandwidth"):
+            kernel.with_bandwidth(1.0)
+    with pytest.raises(ValueError, match="sigma of Scaled must be positive"):
+        Squared().with_bandwidth(0.0)
+
+
 def test_a_kernel_with_symbols_for_its_parameters():
     sigma, beta = sp.symbols("sigma beta", positive=True)
     found = Gaussian(sigma).df(beta, kernels.symbolic_functions())
