@@ -90,7 +90,7 @@ def _is_zero(entry):
 
 def _refuted(expression):
     """Whether an expression is not zero at the first of the points of `values`."""
-    with suppress(NotImplementedError, ArithmeticError):
+    with suppress(ArithmeticError, ValueError):  # such as the logarithm of 0
         value, largest = _approximately(expression)
         if value > 1e-5 * largest:
             return True
@@ -102,14 +102,13 @@ def _refuted(expression):
 def _approximately(expression):
     """The size of an expression at that point in double precision, and that of its largest part.
 
-    Raises NotImplementedError where a part is not a sum, a product, a power, a usual function, or a
-    function that is not specified or a derivative of one.
+    Raises ArithmeticError where it has none, or a part is not a sum, a product, a power, a usual
+    function, or a function that is not specified or a derivative of one.
     """
     import sympy as sp
 
     choices = dict(_choices(expression))
-    symbols = sorted(expression.free_symbols, key=str)
-    known = {s: complex(_admitted(s, k)) for k, s in enumerate(symbols)}
+    known = {symbol: complex(number) for symbol, number in _point(expression).items()}
 
     def chosen(function, order, a):
         k, rest = choices[function.func], {0: a**3, 1: 3 * a**2, 2: 6 * a, 3: 6}
@@ -131,7 +130,7 @@ def _approximately(expression):
             return complex(part)
         if part.is_Function and hasattr(cmath, part.func.__name__):
             return getattr(cmath, part.func.__name__)(*map(of, part.args))
-        raise NotImplementedError
+        raise ArithmeticError(f"{part.func.__name__} is left to mpmath")
 
     def of(part):
         if part not in known:
@@ -163,12 +162,16 @@ def values(expression, n=8):
         some = lambda *args, k=k: sum(sp.exp(a / k) + a**3 for a in args)
         expression = expression.replace(function, some)
     expression = expression.doit()
-    symbols = sorted(expression.free_symbols, key=str)
-    for shift in range(n if symbols else 1):
-        point = {s: _admitted(s, k + shift * (k + 2)) for k, s in enumerate(symbols)}
-        value = _value(expression, point)
+    for shift in range(n if expression.free_symbols else 1):
+        value = _value(expression, _point(expression, shift))
         if value.is_number and value.is_finite:
             yield value
+
+
+def _point(expression, shift=0):
+    """A number for each symbol of an expression; for each `shift` others."""
+    symbols = sorted(expression.free_symbols, key=str)
+    return {s: _admitted(s, k + shift * (k + 2)) for k, s in enumerate(symbols)}
 
 
 def _value(expression, point):
