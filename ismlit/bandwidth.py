@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from contextlib import suppress
 from numbers import Real
 
 import numpy as np
@@ -378,9 +377,11 @@ def as_kernel(
     (Gaussian(sigma=2.0), Polynomial(degree=3, c=1.0))
     """
     if callable(kernel):
-        sigma, made = scale * as_bandwidth(bandwidth, X, q, rank, sample_weight), None
-        with suppress(TypeError):  # of a function that takes none
-            made = kernel(sigma)
+        sigma = scale * as_bandwidth(bandwidth, X, q, rank, sample_weight)
+        try:
+            made: object = kernel(sigma)
+        except TypeError as error:  # of a function that takes none
+            made = error
         if not isinstance(made, Kernel):
             raise TypeError(
                 f"kernel={kernel!r} must give a Kernel for a bandwidth, as Gaussian does and "

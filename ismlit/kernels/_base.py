@@ -430,7 +430,7 @@ def _check_positive(kernel, name):
         )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Scaled(Kernel):
     """A kernel of differences seen at a bandwidth; `Kernel.with_bandwidth` makes it.
 
@@ -450,7 +450,7 @@ class Scaled(Kernel):
     --------
     >>> from ismlit import Multiquadratic
     >>> Multiquadratic(1.0).with_bandwidth(2.0)
-    Scaled(Multiquadratic(c=1.0), sigma=2)
+    Scaled(kernel=Multiquadratic(c=1.0), sigma=2.0)
     """
 
     kernel: Kernel
@@ -508,9 +508,6 @@ class Scaled(Kernel):
             Of beta's shape.
         """
         return self.kernel.d2f(beta / self.sigma**2, xp) / self.sigma**4
-
-    def __repr__(self):
-        return f"Scaled({self.kernel!r}, sigma={self.sigma:g})"
 
 
 @dataclass(frozen=True, repr=False)
