@@ -270,7 +270,9 @@ class Growth:
         return best, best.plan.depth < self.max_layers
 
 
-def grow(X, y, features, recipe, ridges, max_layers, share, rng, weighting=None, watch=None):
+def grow(
+    X, y, features, recipe, ridges, max_layers, share, rng, weighting=None, watch=lambda layer: None
+):
     """Grow a network by early stopping.
 
     Parameters
@@ -323,7 +325,6 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng, weighting=None,
         projections: tuple[bool, ...] = (True,)
     else:
         projections = (False, True) if q < R.shape[1] else (False,)
-    watch = watch or (lambda layer: None)
     class_weight, prior = weighting or ("balanced", 0.0)
     solver = RowsLayerSolver(y, recipe, rng, seeds)
     depth = min(2, max_layers)
@@ -342,7 +343,7 @@ def grow(X, y, features, recipe, ridges, max_layers, share, rng, weighting=None,
     return layers, Z, solver, plan, scores, settled
 
 
-def follow(plan: Plan, solver: RowsLayerSolver, R, features, q, watch=None) -> tuple:
+def follow(plan: Plan, solver: RowsLayerSolver, R, features, q, watch=lambda layer: None) -> tuple:
     """Grow the layers of a plan on all rows.
 
     Parameters
@@ -367,7 +368,7 @@ def follow(plan: Plan, solver: RowsLayerSolver, R, features, q, watch=None) -> t
     Z : array of shape (n, q)
         Images of X at the last layer.
     """
-    watch, width = watch or (lambda layer: None), (q,) if plan.projected else ()
+    width = (q,) if plan.projected else ()
     layer, Z = (solver.projected if width else solver.all_columns)(R, features, *width)
     layers = [solver.measured(layer, Z)]
     for number in range(1, plan.depth):
